@@ -3,8 +3,11 @@
 //!
 //! For WebAssembly there are no GPUs, no programs compiled ahead, and no mapped memory.
 
-// Code for CPUs and GPUs is unused in WebAssembly.
-#![cfg_attr(target_family = "wasm", allow(dead_code, unused_imports, unused_variables))]
+// Code for CPUs and GPUs is unused in WebAssembly, that for GPUs without the feature `cuda`.
+#![cfg_attr(
+    any(target_family = "wasm", not(feature = "cuda")),
+    allow(dead_code, unused_imports, unused_variables)
+)]
 
 pub mod array;
 pub mod cancel;

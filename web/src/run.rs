@@ -80,11 +80,11 @@ impl Playground {
             "heat" => Kind::Heat,
             "picture" => {
                 let bytes = par_data::png(value).map_err(|e| e.message)?;
-                return Ok(json!({ "png": par_data::plot::base64(&bytes) }));
+                return Ok(json!({ "png": par_data::base64(&bytes) }));
             }
             other => return Err(format!("there is no kind of plot `{other}`")),
         };
-        let svg = plot(value, &Style { kind, title: None, size: (640, 400) })?;
+        let svg = plot(value, &Style { kind, title: None, size: (640, 400) })?.svg()?;
         Ok(json!({ "svg": svg }))
     }
 }

@@ -238,6 +238,10 @@ fn plots() {
     );
     folder.run(&["sin.par", "--plot", "bars.svg", "--plot-as", "histogram", "-o", "sin.npy"]);
     assert!(folder.text("bars.svg").contains("<rect"));
+    folder.run(&["sin.par", "--plot", "sin.PNG"]);
+    let png = std::fs::read(folder.0.join("sin.PNG")).unwrap();
+    assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
+    assert!(folder.fails(&["sin.par", "--plot", "sin.pdf"]).contains("a plot is SVG or PNG"));
     folder.file("scalar.par", "entry main : i32 = 1\n");
     assert!(folder.fails(&["scalar.par", "--plot", "x.svg"]).contains("there is no plot of i32"));
     assert!(
@@ -245,7 +249,7 @@ fn plots() {
             .fails(&["sin.par", "--plot", "h.svg", "--plot-as", "heat"])
             .contains("a heat map is of type [h][w]t")
     );
-    assert_eq!(folder.names(), ["bars.svg", "scalar.par", "sin.npy", "sin.par", "sin.svg"]);
+    assert_eq!(folder.names(), ["bars.svg", "scalar.par", "sin.PNG", "sin.npy", "sin.par", "sin.svg"]);
 }
 
 #[test]

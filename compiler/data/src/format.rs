@@ -1,5 +1,6 @@
 //! The formats of files.
 
+use crate::DataError;
 use std::path::Path;
 
 /// A format of files.
@@ -94,6 +95,24 @@ impl Format {
     /// The names of all formats.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.into_iter().map(|(name, _)| name)
+    }
+
+    /// An error if it was left out of this program: with the feature of Cargo's that it is part of.
+    pub(crate) fn available(self) -> Result<(), DataError> {
+        let (there, feature) = match self {
+            Format::Npz | Format::Csv(_) | Format::Tsv(_) | Format::Picture(_) => {
+                (cfg!(feature = "formats"), "formats")
+            }
+            Format::Arrow(_) | Format::Parquet => (cfg!(feature = "arrow"), "arrow"),
+            _ => (true, ""),
+        };
+        let name = self.name();
+        match there {
+            true => Ok(()),
+            false => Err(DataError::new(format!(
+                "this par was built without the format {name}; build it with `--features {feature}`"
+            ))),
+        }
     }
 
     /// Its name.

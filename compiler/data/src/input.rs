@@ -1,9 +1,11 @@
 //! Files that are read.
 
+#[cfg(feature = "formats")]
+use crate::csv;
 use crate::format::{Format, split};
 use crate::source::{Source, Watch};
 use crate::tree::Tree;
-use crate::{DataError, csv, fit, json, market, npz, picture, text};
+use crate::{DataError, fit, json, market, text};
 use par_runtime::array::within_memory;
 use par_runtime::io::npy;
 use par_runtime::{Value, ValueType};
@@ -72,8 +74,11 @@ impl<'a> Input<'a> {
 
     fn part_names(&mut self) -> Result<Vec<String>, DataError> {
         match self.format {
-            Format::Npz => npz::names(&mut self.source),
+            #[cfg(feature = "formats")]
+            Format::Npz => crate::npz::names(&mut self.source),
+            #[cfg(feature = "formats")]
             Format::Csv(_) => csv::names(&mut self.source, false),
+            #[cfg(feature = "formats")]
             Format::Tsv(_) => csv::names(&mut self.source, true),
             Format::Json => json::names(&mut self.source, false),
             Format::JsonLines => json::names(&mut self.source, true),
@@ -106,10 +111,14 @@ impl<'a> Input<'a> {
     }
 
     fn value(&mut self, part: Option<&str>, ty: &ValueType) -> Result<Value, DataError> {
+        self.format.available()?;
         let source = &mut self.source;
         let tree = match self.format {
-            Format::Npz => npz::read(source, part, ty),
+            #[cfg(feature = "formats")]
+            Format::Npz => crate::npz::read(source, part, ty),
+            #[cfg(feature = "formats")]
             Format::Csv(header) => csv::read(source, (false, header), part, ty),
+            #[cfg(feature = "formats")]
             Format::Tsv(header) => csv::read(source, (true, header), part, ty),
             Format::Json => json::read(source, false, part, ty),
             Format::JsonLines => json::read(source, true, part, ty),
@@ -118,12 +127,11 @@ impl<'a> Input<'a> {
             Format::Arrow(wire) => crate::columnar::read(source, Some(wire), part, ty),
             #[cfg(feature = "arrow")]
             Format::Parquet => crate::columnar::read(source, None, part, ty),
-            #[cfg(not(feature = "arrow"))]
-            Format::Arrow(_) | Format::Parquet => return Err(unavailable().into()),
             _ if part.is_some() => {
                 return Err(format!("a file of format {} has no parts", self.format.name()).into());
             }
-            Format::Picture(format) => picture::read(source, format, ty),
+            #[cfg(feature = "formats")]
+            Format::Picture(format) => crate::picture::read(source, format, ty),
             Format::Npy => {
                 source.rewind()?;
                 let length = source.len();
@@ -136,14 +144,11 @@ impl<'a> Input<'a> {
                 let mut values = self.some_values(std::slice::from_ref(ty))?;
                 return values.pop().ok_or_else(|| "the file has no value".into());
             }
+            #[cfg(not(all(feature = "formats", feature = "arrow")))]
+            _ => return Err("this format is left out".into()),
         };
         fit(tree?, ty).map_err(DataError::from)
     }
-}
-
-#[cfg(not(feature = "arrow"))]
-fn unavailable() -> &'static str {
-    "this par was built without Arrow and Parquet; build it with `--features arrow`"
 }
 
 fn at_end(source: &mut Source) -> Result<(), DataError> {

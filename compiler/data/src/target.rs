@@ -1,8 +1,10 @@
 //! Files that are written.
 
+#[cfg(feature = "formats")]
+use crate::csv;
 use crate::format::{Format, split};
 use crate::tree::Tree;
-use crate::{DataError, csv, json, market, npz, picture};
+use crate::{DataError, json, market};
 use par_runtime::Value;
 use par_runtime::io::text::{print_texts_to, print_to};
 use par_runtime::io::{self, binary, npy};
@@ -78,6 +80,7 @@ enum Form {
 
 impl Form {
     fn of(value: Value, format: Format) -> Result<Form, DataError> {
+        format.available()?;
         Ok(match format {
             Format::Text => Form::Text(io::components(value), print_to),
             Format::Texts => Form::Text(io::components(value), print_texts_to),
@@ -85,12 +88,6 @@ impl Form {
                 let mut bytes = Vec::new();
                 binary::write_value(&value, &mut bytes)?;
                 Form::Bytes(bytes)
-            }
-            #[cfg(not(feature = "arrow"))]
-            Format::Arrow(_) | Format::Parquet => {
-                return Err(
-                    "this par was built without Arrow and Parquet; build it with `--features arrow`".into()
-                );
             }
             format => Form::Tree(Tree::of(value)?, format),
         })
@@ -111,13 +108,17 @@ fn write_tree<W: Write + Seek + Send>(tree: &Tree, format: Format, out: &mut W) 
         DataError::new(format!("{what}, and this result is {found}"))
     };
     match format {
-        Format::Npz => npz::write(tree, out),
+        #[cfg(feature = "formats")]
+        Format::Npz => crate::npz::write(tree, out),
+        #[cfg(feature = "formats")]
         Format::Csv(_) => csv::write(tree, false, out),
+        #[cfg(feature = "formats")]
         Format::Tsv(_) => csv::write(tree, true, out),
         Format::Json => json::write(tree, false, out),
         Format::JsonLines => json::write(tree, true, out),
         Format::Market => market::write(tree, out),
-        Format::Picture(format) => picture::write(tree, format, out),
+        #[cfg(feature = "formats")]
+        Format::Picture(format) => crate::picture::write(tree, format, out),
         Format::Npy => {
             let regular =
                 tree.as_regular().ok_or_else(|| whole("a .npy file holds one regular array of scalars"))?;

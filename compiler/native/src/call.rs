@@ -1,9 +1,8 @@
 //! A call of an entry point from the command line: arguments in, results out.
 
 use crate::status::{self, Status};
-use crate::{input, output, progress, timeout};
+use crate::{input, output, plot, progress, timeout};
 use clap::ValueEnum;
-use par_data::plot::{Kind, Style, plot};
 use par_data::{Format, Target};
 use par_runtime::trace::Sink;
 use par_runtime::{Entry, Value};
@@ -51,7 +50,7 @@ pub struct Call {
     /// Show arrays of bytes that are texts as texts, in results and traces: one alone as it is, others in quotation marks
     #[arg(long, conflicts_with = "binary")]
     text: bool,
-    /// Draw the result as SVG: lines over arrays of numbers, a heat map of a regular matrix, several lines for tuples and irregular rows
+    /// Draw the result into a picture, x.svg or x.png: lines over arrays of numbers, a heat map of a regular matrix, several lines for tuples and irregular rows
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// How to draw it
@@ -83,18 +82,6 @@ pub enum PlotKind {
     Heat,
 }
 
-impl From<PlotKind> for Kind {
-    fn from(kind: PlotKind) -> Kind {
-        match kind {
-            PlotKind::Auto => Kind::Auto,
-            PlotKind::Lines => Kind::Lines,
-            PlotKind::Points => Kind::Points,
-            PlotKind::Histogram => Kind::Histogram,
-            PlotKind::Heat => Kind::Heat,
-        }
-    }
-}
-
 impl Call {
     /// Reads the arguments, calls, and writes the results. `enter` hears what begins.
     pub fn run(
@@ -105,6 +92,7 @@ impl Call {
     ) -> Result<Status, Status> {
         Sink::show_texts(self.text);
         self.check_format()?;
+        self.plot.as_deref().map_or(Ok(()), plot::check)?;
         enter("reading the input");
         let values = input::read(entry, &self.input).map_err(|message| status::fail(&message))?;
         let (value, times) = self.timed(values, call)?;
@@ -113,9 +101,7 @@ impl Call {
         // What is written to the terminal itself is seen.
         let _line = self.output.as_ref().map(|to| progress::Line::new(format!("writing {to}")));
         if let Some(path) = &self.plot {
-            let style = Style { kind: self.plot_as.into(), ..Style::default() };
-            let svg = plot(value.clone(), &style).map_err(|m| status::fail(&m))?;
-            output::write_file(path, |file| file.write_all(svg.as_bytes())).map_err(|m| status::fail(&m))?;
+            plot::write(value.clone(), self.plot_as, path)?;
             if self.output.is_none() {
                 return self.write_times(&times);
             }

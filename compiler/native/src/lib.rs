@@ -2,6 +2,7 @@
 //!
 //! - [`call`]: arguments in, the call, results out.
 //! - [`input`], [`output`]: arguments from files and standard input, results to files and standard output.
+//! - [`plot`]: plots of results.
 //! - [`status`]: exit statuses, and messages to standard error.
 //! - [`program`]: a program that was linked, and its calls.
 //! - [`timeout`], [`progress`]: a limit of time, and bars for what takes long.
@@ -15,6 +16,7 @@ pub mod call;
 pub mod executable;
 pub mod input;
 pub mod output;
+pub mod plot;
 pub mod program;
 pub mod progress;
 pub mod status;

@@ -5,6 +5,7 @@
 use super::replay::{Order, Record, Replay};
 use super::spare::Spare;
 use super::stream::{Graph, Stream};
+use super::unavailable::Unavailable;
 use super::watch::{Guard, Watch};
 use crate::array::OutOfMemory;
 use crate::cancel::CancelToken;
@@ -17,44 +18,6 @@ use std::time::Instant;
 
 /// An address on the device.
 pub type Address = u64;
-
-/// Why there is no GPU to run on: one line that says what is missing, and how to get it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unavailable(pub String);
-
-impl fmt::Display for Unavailable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Unavailable {}
-
-/// Why a program is not on a device.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum LoadError {
-    /// Something that is needed is not there.
-    Unavailable(Unavailable),
-    /// The compiler refuses what Par has generated; with its messages.
-    Refused(String),
-}
-
-impl fmt::Display for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LoadError::Unavailable(what) => write!(f, "{what}"),
-            LoadError::Refused(messages) => write!(f, "CUDA's compiler refuses the kernels: {messages}"),
-        }
-    }
-}
-
-impl std::error::Error for LoadError {}
-
-impl From<Unavailable> for LoadError {
-    fn from(e: Unavailable) -> LoadError {
-        LoadError::Unavailable(e)
-    }
-}
 
 impl Unavailable {
     /// A call of the driver that failed.

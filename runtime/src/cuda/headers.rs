@@ -1,5 +1,8 @@
 //! The headers in `kernels/`, as programs and [`super::Workbench`] include them.
 
+/// The text of the module with what needs no program.
+pub(super) const BULK: &str = "#include \"program/bulk.cuh\"\n";
+
 macro_rules! headers {
     ($($name:literal),* $(,)?) => {
         /// Names and texts of all headers.

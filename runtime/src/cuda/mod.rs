@@ -7,34 +7,61 @@
 //! size. A kernel whose check fails notes it in a record in device memory, the kernels after it do nothing, and the
 //! host finds the record when it waits ([`run`]).
 //!
-//! The library of the driver and NVRTC are loaded at run time: without them everything but [`Gpu::open`] and [`load`] works.
+//! The library of the driver and NVRTC are loaded at run time: without them everything but [`Gpu::open`] and [`load`] works. Without the feature `cuda`
+//! these two always fail.
 
+#[cfg(feature = "cuda")]
 mod array;
+#[cfg(feature = "cuda")]
 mod bulk;
 mod cache;
+#[cfg(feature = "cuda")]
 mod desc;
+#[cfg(feature = "cuda")]
 mod driver;
+#[cfg(feature = "cuda")]
 mod folding;
 mod headers;
+#[cfg(feature = "cuda")]
 mod launch;
+#[cfg(feature = "cuda")]
 mod module;
+#[cfg(not(feature = "cuda"))]
+mod no_driver;
 mod nvrtc;
+#[cfg(feature = "cuda")]
 mod replay;
+#[cfg(feature = "cuda")]
 mod rope;
+#[cfg(feature = "cuda")]
 mod run;
+#[cfg(feature = "cuda")]
 mod sort;
+#[cfg(feature = "cuda")]
 mod spare;
+#[cfg(feature = "cuda")]
 mod stream;
+mod unavailable;
+#[cfg(feature = "cuda")]
 mod watch;
+#[cfg(feature = "cuda")]
 mod workbench;
 
-pub use driver::{Function, Gpu, LoadError, Unavailable};
+#[cfg(feature = "cuda")]
+pub use driver::{Function, Gpu};
 pub use headers::HEADERS;
+#[cfg(feature = "cuda")]
 pub use module::load;
+#[cfg(not(feature = "cuda"))]
+pub use no_driver::{Gpu, load};
 pub use nvrtc::{Nvrtc, Source};
+#[cfg(feature = "cuda")]
 pub use run::Cuda;
+pub use unavailable::{LoadError, Unavailable};
+#[cfg(feature = "cuda")]
 pub use workbench::{Argument, Launch, Memory, Workbench};
 
+#[cfg(feature = "cuda")]
 pub(crate) use module::Loaded;
 
 use crate::plan::{self, KernelCheck, Operand, Plan, Work};
@@ -63,7 +90,7 @@ impl Program {
     /// Compiles it ahead, so that devices of an architecture need no NVRTC.
     pub fn compile_ahead(&mut self, nvrtc: &Nvrtc, architecture: &str) -> Result<(), LoadError> {
         let (kernels, _) = self.compile(nvrtc, architecture)?;
-        let (bulk, _) = nvrtc.compile(&Source { name: "bulk.cu", text: module::BULK, architecture })?;
+        let (bulk, _) = nvrtc.compile(&Source { name: "bulk.cu", text: headers::BULK, architecture })?;
         self.compiled.push(Compiled { architecture: architecture.to_string(), kernels, bulk });
         Ok(())
     }

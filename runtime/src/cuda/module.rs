@@ -2,17 +2,15 @@
 
 use super::Program;
 use super::cache::Entry;
-use super::driver::{Function, Gpu, LoadError, Module, Unavailable};
-use super::headers::HEADERS;
+use super::driver::{Function, Gpu, Module};
+use super::headers::{BULK, HEADERS};
 use super::nvrtc::{Nvrtc, Source, options};
+use super::unavailable::{LoadError, Unavailable};
 use crate::check::RuntimeError;
 use crate::exec::Executable;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
-
-/// The text of the module with what needs no program: see [`super::bulk`].
-pub(super) const BULK: &str = "#include \"program/bulk.cuh\"\n";
 
 /// Bytes of stack that threads get for calls of functions, if the device has room for them.
 const STACK: usize = 64 << 10;

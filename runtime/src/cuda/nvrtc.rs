@@ -3,8 +3,8 @@
 //! The search for NVRTC goes to where `PAR_NVRTC` says (the library, or a folder with it), where the system's loader looks, in the folders of
 //! `CUDA_PATH` and of CUDA's usual place, and in those of the Python package `nvidia-cuda-nvrtc-cu12`.
 
-use super::driver::{LoadError, Unavailable};
 use super::headers::HEADERS;
+use super::unavailable::{LoadError, Unavailable};
 use libloading::Library;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};

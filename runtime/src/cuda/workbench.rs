@@ -1,8 +1,9 @@
 //! Kernels that are launched one by one, to be timed: those of `kernels/test/instances`, which the tests of the kernels run, too.
 
-use super::driver::{Address, Function, Gpu, LoadError, Module, Unavailable};
+use super::driver::{Address, Function, Gpu, Module};
 use super::module::image;
 use super::nvrtc::{Nvrtc, Source};
+use super::unavailable::{LoadError, Unavailable};
 use cudarc::driver::DriverError;
 use std::sync::Arc;
 

@@ -29,7 +29,7 @@ pub use desc::Desc;
 use crate::array::OutOfMemory;
 use crate::cancel::CancelToken;
 use crate::check::{CheckKind, RuntimeError, Span, max_depth};
-#[cfg(not(target_family = "wasm"))]
+#[cfg(feature = "cuda")]
 use crate::cuda::{Cuda, Loaded};
 use crate::plan::{Code, Function, Kind, Plan};
 use crate::pool;
@@ -73,7 +73,7 @@ pub struct Executable {
 #[derive(Debug)]
 enum Compiled {
     Cpu(Plan, Arc<Code>),
-    #[cfg(not(target_family = "wasm"))]
+    #[cfg(feature = "cuda")]
     Gpu(Box<Loaded>),
 }
 
@@ -84,7 +84,7 @@ impl Executable {
     }
 
     /// Takes over a program that is on a GPU.
-    #[cfg(not(target_family = "wasm"))]
+    #[cfg(feature = "cuda")]
     pub(crate) fn on_gpu(loaded: Loaded) -> Executable {
         Executable { code: Compiled::Gpu(Box::new(loaded)) }
     }
@@ -93,7 +93,7 @@ impl Executable {
     pub fn entry(&self, name: &str) -> Option<usize> {
         match &self.code {
             Compiled::Cpu(plan, _) => plan.entry(name),
-            #[cfg(not(target_family = "wasm"))]
+            #[cfg(feature = "cuda")]
             Compiled::Gpu(loaded) => loaded.program.plan.entry(name),
         }
     }
@@ -140,7 +140,7 @@ impl Executable {
     ) -> Result<Vec<Column>, RuntimeError> {
         let (plan, code) = match &self.code {
             Compiled::Cpu(plan, code) => (plan, code.clone()),
-            #[cfg(not(target_family = "wasm"))]
+            #[cfg(feature = "cuda")]
             Compiled::Gpu(loaded) => {
                 let call = Call::new(&loaded.program.plan, fun, options)?;
                 return call.run(Cuda::start(loaded, options)?, fun, args, profile);

@@ -218,11 +218,13 @@ impl Cx<'_> {
             base if Prim::from_name(base).is_some() => {
                 diag.note(format!("a conversion names both types: `{base}.i32 x` makes a value of type {base} of an i32"))
             }
-            _ if ["rec", "mut"].iter().any(|word| self.env.value(word).is_some()) => {
-                diag.note("the word after `let` was taken for the name of a function: there is no `let rec`, since functions may call themselves, and no `let mut`")
+            _ if self.env.value("rec").is_some()
+                || self.scopes.value(self.module, name.span, "rec").is_some() =>
+            {
+                diag.note("functions may call themselves without a word for it: write `let f …`, not `let rec f …`, which defines a function `rec`")
             }
-            _ if self.scopes.value(self.module, name.span, "rec").is_some() => {
-                diag.note("`rec` was taken for the name of a function: every function may call itself")
+            _ if self.env.value("mut").is_some() => {
+                diag.note("values do not change, but `let` may give a name another one, and `loop` carries one along: write `let x = …`, not `let mut x = …`, which defines a function `mut`")
             }
             _ if before.contains("//") => diag.note("a comment begins with `--`; `//` divides"),
             _ if before.trim_end().ends_with("(|") => diag.note("a function is written `\\x -> e`"),

@@ -10,6 +10,7 @@
 
 mod bandwidth;
 mod c;
+#[cfg(feature = "cuda")]
 mod kernels;
 mod report;
 mod sample;
@@ -161,6 +162,12 @@ fn measure(args: &Args) -> Result<(Report, Option<Status>), Status> {
     Ok((Report { threads, copy_rate, results }, failed))
 }
 
+#[cfg(not(feature = "cuda"))]
+fn bench_kernels(_: &Args) -> Result<Status, Status> {
+    Err(status::built_without("cuda"))
+}
+
+#[cfg(feature = "cuda")]
 fn bench_kernels(args: &Args) -> Result<Status, Status> {
     if args.backend.choose(args.limits.device(), false) != Backend::Cuda {
         return Err(status::fail("--kernels times those of a GPU: use it with --backend cuda"));

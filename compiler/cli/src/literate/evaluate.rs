@@ -4,7 +4,8 @@ use super::parse::expression;
 use crate::status::{self, Status};
 use par::session::{Evaluation, Outcome, Session};
 use par::{Backend, CallOptions, Layout, Options, Value, print_pretty};
-use par_data::plot::{Kind, Style, plot};
+use par_native::call::PlotKind as Kind;
+use par_native::plot;
 use std::path::Path;
 
 /// Result that is shown for a directive.
@@ -16,6 +17,7 @@ pub enum Shown {
     /// A plot.
     Svg(String),
     /// A picture, and how wide it is in pixels.
+    #[cfg_attr(not(feature = "formats"), expect(dead_code))]
     Png { bytes: Vec<u8>, width: usize },
 }
 
@@ -53,8 +55,7 @@ impl Evaluator {
                 return Err(status::fail(&format!("unknown directive `:{other}`; {known}")));
             }
         };
-        let style = Style { kind, ..Style::default() };
-        plot(self.value(text)?, &style).map(Shown::Svg).map_err(|m| status::fail(&m))
+        plot::svg(self.value(text)?, kind).map(Shown::Svg)
     }
 
     fn text(&mut self, text: &str) -> Result<Shown, Status> {
@@ -99,8 +100,15 @@ impl Evaluator {
     }
 }
 
+#[cfg(feature = "formats")]
 fn picture(value: Value) -> Result<Shown, Status> {
     let bytes = par_data::png(value).map_err(|e| status::fail(&e.message))?;
     let width = par_data::png_width(&bytes);
     Ok(Shown::Png { bytes, width })
+}
+
+/// Fails: there are no pictures.
+#[cfg(not(feature = "formats"))]
+fn picture(_: Value) -> Result<Shown, Status> {
+    Err(status::built_without("formats"))
 }

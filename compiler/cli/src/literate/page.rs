@@ -69,7 +69,7 @@ impl Page {
                 let size = width * scale;
                 match self.shape {
                     Shape::Html => {
-                        let data = par_data::plot::base64(&bytes);
+                        let data = par_data::base64(&bytes);
                         let source = format!("data:image/png;base64,{data}");
                         self.add(&format!("<img src=\"{source}\" width=\"{size}\"{style} alt=\"picture\">"));
                     }

@@ -1,6 +1,6 @@
 //! Ranges, ticks and frames.
 
-use super::svg::{Anchor, Color, Svg, width_of};
+use super::drawing::{Anchor, Color, Drawing, width_of};
 use super::{INK, Style};
 use std::ops::Range;
 
@@ -89,38 +89,43 @@ pub fn label(x: f64, range: &Range<f64>) -> String {
 }
 
 /// An empty chart with axes, title and note.
-pub fn chart(svg: &mut Svg, (x, y): (Range<f64>, Range<f64>), style: &Style, note: Option<&str>) -> Frame {
+pub fn chart(
+    drawing: &mut Drawing,
+    (x, y): (Range<f64>, Range<f64>),
+    style: &Style,
+    note: Option<&str>,
+) -> Frame {
     let x_labels: Vec<(f64, String)> = ticks(&x, X_STEPS).into_iter().map(|v| (v, label(v, &x))).collect();
     let y_labels: Vec<(f64, String)> = ticks(&y, Y_STEPS).into_iter().map(|v| (v, label(v, &y))).collect();
-    let frame = frame(svg, (x, y), &y_labels, style, 24.0);
+    let frame = frame(drawing, (x, y), &y_labels, style, 24.0);
     for (v, _) in &x_labels {
         let (at, _) = frame.at((*v, frame.y.start));
-        svg.line([(at, frame.top), (at, frame.bottom)], GRID, 1);
+        drawing.line([(at, frame.top), (at, frame.bottom)], GRID, 1);
     }
     for (v, _) in &y_labels {
         let (_, at) = frame.at((frame.x.start, *v));
-        svg.line([(frame.left, at), (frame.right, at)], GRID, 1);
+        drawing.line([(frame.left, at), (frame.right, at)], GRID, 1);
     }
-    axes(svg, &frame, &x_labels, &y_labels);
+    axes(drawing, &frame, &x_labels, &y_labels);
     if let Some(note) = note {
-        write_note(svg, note);
+        write_note(drawing, note);
     }
     frame
 }
 
 /// The place that the axes, their labels and a title leave; at the right side so many pixels stay free.
 pub fn frame(
-    svg: &mut Svg,
+    drawing: &mut Drawing,
     (x, y): (Range<f64>, Range<f64>),
     y_labels: &[(f64, String)],
     style: &Style,
     margin: f64,
 ) -> Frame {
-    let (width, height) = svg.size;
+    let (width, height) = drawing.extent();
     let widest = y_labels.iter().map(|l| width_of(&l.1, LABEL)).fold(0.0, f64::max);
     let top = if style.title.is_some() { 40.0 } else { 18.0 };
     if let Some(title) = &style.title {
-        svg.text((width / 2.0, 26.0), Anchor::Middle, TITLE, INK, title);
+        drawing.text((width / 2.0, 26.0), Anchor::Middle, TITLE, INK, title);
     }
     let left = (widest + 24.0).clamp(48.0, width / 2.0).round();
     // A drawing may be too small for all that.
@@ -129,20 +134,20 @@ pub fn frame(
 }
 
 /// Lines and labels of both axes.
-pub fn axes(svg: &mut Svg, frame: &Frame, x_labels: &[(f64, String)], y_labels: &[(f64, String)]) {
+pub fn axes(drawing: &mut Drawing, frame: &Frame, x_labels: &[(f64, String)], y_labels: &[(f64, String)]) {
     const TICK: f64 = 5.0;
     for (v, text) in x_labels {
         let (at, _) = frame.at((*v, frame.y.start));
-        svg.line([(at, frame.bottom), (at, frame.bottom + TICK)], AXIS, 1);
-        svg.text((at, frame.bottom + TICK + 13.0), Anchor::Middle, LABEL, INK, text);
+        drawing.line([(at, frame.bottom), (at, frame.bottom + TICK)], AXIS, 1);
+        drawing.text((at, frame.bottom + TICK + 13.0), Anchor::Middle, LABEL, INK, text);
     }
     for (v, text) in y_labels {
         let (_, at) = frame.at((frame.x.start, *v));
-        svg.line([(frame.left - TICK, at), (frame.left, at)], AXIS, 1);
-        svg.text((frame.left - TICK - 4.0, at + 4.0), Anchor::End, LABEL, INK, text);
+        drawing.line([(frame.left - TICK, at), (frame.left, at)], AXIS, 1);
+        drawing.text((frame.left - TICK - 4.0, at + 4.0), Anchor::End, LABEL, INK, text);
     }
     let corner = (frame.left, frame.bottom);
-    svg.line([(frame.left, frame.top), corner, (frame.right, frame.bottom)], AXIS, 1);
+    drawing.line([(frame.left, frame.top), corner, (frame.right, frame.bottom)], AXIS, 1);
 }
 
 /// A corner of a frame.
@@ -153,7 +158,7 @@ pub struct Corner {
 }
 
 /// Names with their colours, in a corner.
-pub fn legend(svg: &mut Svg, frame: &Frame, names: &[(String, Color)], corner: Corner) {
+pub fn legend(drawing: &mut Drawing, frame: &Frame, names: &[(String, Color)], corner: Corner) {
     const LINE: f64 = 18.0;
     const KEY: f64 = 16.0;
     let widest = names.iter().map(|n| width_of(&n.0, LABEL)).fold(0.0, f64::max);
@@ -162,18 +167,18 @@ pub fn legend(svg: &mut Svg, frame: &Frame, names: &[(String, Color)], corner: C
     let top = if corner.upper { frame.top + 8.0 } else { frame.bottom - height - 8.0 };
     let border =
         [(left, top), (left + width, top), (left + width, top + height), (left, top + height), (left, top)];
-    svg.rectangle(border[0], border[2], Color(255, 255, 255), 0.85);
-    svg.line(border, Color(210, 210, 210), 1);
+    drawing.rectangle(border[0], border[2], Color(255, 255, 255), 0.85);
+    drawing.line(border, Color(210, 210, 210), 1);
     for (i, (name, color)) in names.iter().enumerate() {
         let middle = top + 4.0 + (i as f64 + 0.5) * LINE;
-        svg.rectangle((left + 8.0, middle - 3.0), (left + 8.0 + KEY, middle + 3.0), *color, 1.0);
-        svg.text((left + KEY + 15.0, middle + 4.0), Anchor::Start, LABEL, INK, name);
+        drawing.rectangle((left + 8.0, middle - 3.0), (left + 8.0 + KEY, middle + 3.0), *color, 1.0);
+        drawing.text((left + KEY + 15.0, middle + 4.0), Anchor::Start, LABEL, INK, name);
     }
 }
 
 /// A small text in the upper right corner.
-pub fn write_note(svg: &mut Svg, note: &str) {
-    svg.text((svg.size.0 - 24.0, 13.0), Anchor::End, LABEL, Color(150, 60, 0), note);
+pub fn write_note(drawing: &mut Drawing, note: &str) {
+    drawing.text((drawing.extent().0 - 24.0, 13.0), Anchor::End, LABEL, Color(150, 60, 0), note);
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Histograms.
 
 use super::axes::{Corner, chart, legend, range};
+use super::drawing::Drawing;
 use super::series::Series;
-use super::svg::Svg;
 use super::{NAMED, Style, color, note};
 
 /// The most bins.
@@ -47,7 +47,7 @@ impl Bins {
 }
 
 /// Draws how often values occur; of several series one over the other.
-pub fn draw(svg: &mut Svg, all: &[Series], style: &Style) {
+pub fn draw(drawing: &mut Drawing, all: &[Series], style: &Style) {
     let finite = |s: &Series| s.points.iter().map(|p| p.1).filter(|y| y.is_finite()).collect::<Vec<f64>>();
     let mut everything: Vec<f64> = all.iter().flat_map(finite).collect();
     everything.sort_by(f64::total_cmp);
@@ -57,7 +57,7 @@ pub fn draw(svg: &mut Svg, all: &[Series], style: &Style) {
     let end = bins.first + bins.width * bins.count as f64;
     let note = note(all);
     let x = range([bins.first, end].into_iter(), 0.02);
-    let frame = chart(svg, (x, 0.0..highest * 1.05), style, note.as_deref());
+    let frame = chart(drawing, (x, 0.0..highest * 1.05), style, note.as_deref());
     let opacity = if all.len() == 1 { 0.8 } else { 0.5 };
     // Between bars that are not too thin a pixel stays free.
     let gap = if bins.count < 200 { 1.0 } else { 0.0 };
@@ -66,12 +66,12 @@ pub fn draw(svg: &mut Svg, all: &[Series], style: &Style) {
             let left = bins.first + bins.width * bin as f64;
             let lower = frame.at((left, 0.0));
             let upper = frame.at((left + bins.width, *n as f64));
-            svg.rectangle(lower, ((upper.0 - gap).max(lower.0), upper.1), color(i, all.len()), opacity);
+            drawing.rectangle(lower, ((upper.0 - gap).max(lower.0), upper.1), color(i, all.len()), opacity);
         }
     }
     if (2..=NAMED).contains(&all.len()) {
         let names = all.iter().enumerate().map(|(i, s)| (s.name.clone(), color(i, all.len())));
-        legend(svg, &frame, &names.collect::<Vec<_>>(), Corner { right: true, upper: true });
+        legend(drawing, &frame, &names.collect::<Vec<_>>(), Corner { right: true, upper: true });
     }
 }
 

@@ -1,10 +1,10 @@
 //! Heat maps: a picture of the matrix inside the chart, and a bar with the colours.
 
 use super::axes::{LABEL, axes, frame, label, ticks, write_note};
+use super::drawing::{Anchor, Color, Drawing};
 use super::series::Matrix;
-use super::svg::{Anchor, Color, Svg};
 use super::{INK, Style, failed};
-use image::{DynamicImage, ImageFormat, RgbImage};
+use image::{ImageFormat, RgbImage};
 use std::ops::Range;
 
 /// Larger matrices are shown by averages.
@@ -37,7 +37,7 @@ pub fn color(x: f64) -> Color {
 }
 
 /// Draws the frame, the picture and the bar.
-pub fn draw(svg: &mut Svg, matrix: &Matrix, style: &Style) -> Result<(), String> {
+pub fn draw(drawing: &mut Drawing, matrix: &Matrix, style: &Style) -> Result<(), String> {
     let finite = matrix.values.iter().copied().filter(|x| x.is_finite());
     let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
     let hidden = matrix.values.iter().filter(|x| !x.is_finite()).count();
@@ -45,19 +45,19 @@ pub fn draw(svg: &mut Svg, matrix: &Matrix, style: &Style) -> Result<(), String>
     // Row 0 is at the top.
     let (x, y) = (-0.5..w - 0.5, h - 0.5..-0.5);
     let (x_labels, y_labels) = (indices(&x), indices(&y));
-    let frame = frame(svg, (x, y), &y_labels, style, BAR);
-    axes(svg, &frame, &x_labels, &y_labels);
+    let frame = frame(drawing, (x, y), &y_labels, style, BAR);
+    axes(drawing, &frame, &x_labels, &y_labels);
     if matrix.values.is_empty() {
-        write_note(svg, "no elements");
+        write_note(drawing, "no elements");
         return Ok(());
     }
     if hidden > 0 {
-        write_note(svg, &format!("{hidden} values are not finite (white)"));
+        write_note(drawing, &format!("{hidden} values are not finite (white)"));
     }
     let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
     let scale = |x: f64| if high > low { (x / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0) } else { 0.5 };
-    bar(svg, frame.right + 16.0, (frame.top, frame.bottom), (low, high));
-    svg.picture((frame.left, frame.top), (frame.right, frame.bottom), &base64(&png(matrix, &scale)?));
+    bar(drawing, frame.right + 16.0, (frame.top, frame.bottom), (low, high));
+    drawing.picture((frame.left, frame.top), (frame.right, frame.bottom), pixels(matrix, &scale));
     Ok(())
 }
 
@@ -68,13 +68,13 @@ fn indices(range: &Range<f64>) -> Vec<(f64, String)> {
 }
 
 /// The colours with the numbers they stand for.
-fn bar(svg: &mut Svg, x: f64, (top, bottom): (f64, f64), (low, high): (f64, f64)) {
+fn bar(drawing: &mut Drawing, x: f64, (top, bottom): (f64, f64), (low, high): (f64, f64)) {
     const WIDTH: f64 = 14.0;
     let lines = (bottom - top).max(1.0) as usize;
     for i in 0..lines {
         let at = (i as f64 + 0.5) / lines as f64;
         let y = bottom - (bottom - top) * (i + 1) as f64 / lines as f64;
-        svg.rectangle((x, y), (x + WIDTH, y + 1.0), color(at), 1.0);
+        drawing.rectangle((x, y), (x + WIDTH, y + 1.0), color(at), 1.0);
     }
     let steps = if high > low { 5 } else { 0 };
     for i in 0..=steps {
@@ -82,12 +82,12 @@ fn bar(svg: &mut Svg, x: f64, (top, bottom): (f64, f64), (low, high): (f64, f64)
         let y = bottom - (bottom - top) * at;
         let text = label(low * (1.0 - at) + high * at, &(low..high.max(low + f64::MIN_POSITIVE)));
         let text = if steps == 0 { format!("{low}") } else { text };
-        svg.text((x + WIDTH + 6.0, y + 4.0), Anchor::Start, LABEL, INK, &text);
+        drawing.text((x + WIDTH + 6.0, y + 4.0), Anchor::Start, LABEL, INK, &text);
     }
 }
 
 /// The matrix as a picture, with averages where it is larger than a picture needs to be.
-fn png(matrix: &Matrix, scale: &dyn Fn(f64) -> f64) -> Result<Vec<u8>, String> {
+fn pixels(matrix: &Matrix, scale: &dyn Fn(f64) -> f64) -> RgbImage {
     let (width, height) = (matrix.columns.min(SIDE), matrix.rows.min(SIDE));
     let mut image = RgbImage::from_pixel(width as u32, height as u32, image::Rgb([255, 255, 255]));
     for (x, y, pixel) in image.enumerate_pixels_mut() {
@@ -108,33 +108,12 @@ fn png(matrix: &Matrix, scale: &dyn Fn(f64) -> f64) -> Result<Vec<u8>, String> {
             *pixel = image::Rgb([r, g, b]);
         }
     }
+    image
+}
+
+/// The bytes of a picture's PNG file.
+pub fn png_of(image: &RgbImage) -> Result<Vec<u8>, String> {
     let mut bytes = std::io::Cursor::new(Vec::new());
-    DynamicImage::from(image).write_to(&mut bytes, ImageFormat::Png).map_err(failed)?;
+    image.write_to(&mut bytes, ImageFormat::Png).map_err(failed)?;
     Ok(bytes.into_inner())
-}
-
-/// Bytes as text, as in RFC 4648.
-pub fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let all = group.iter().chain([&0, &0]).take(3).fold(0u32, |n, b| n << 8 | u32::from(*b));
-        for i in 0..4 {
-            let digit = DIGITS[(all >> (18 - 6 * i) & 63) as usize];
-            text.push(if i <= group.len() { digit as char } else { '=' });
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_as_text() {
-        let all = ["", "f", "fo", "foo", "foob", "fooba", "foobar"];
-        let texts = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"];
-        assert_eq!(all.map(|s| base64(s.as_bytes())), texts);
-    }
 }

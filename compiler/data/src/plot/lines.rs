@@ -1,8 +1,8 @@
 //! Lines, curves and points.
 
 use super::axes::{Corner, Frame, chart, legend, range};
+use super::drawing::{Color, Drawing};
 use super::series::Series;
-use super::svg::{Color, Svg};
 use super::{Kind, NAMED, Style, color, note};
 use std::ops::Range;
 
@@ -12,29 +12,29 @@ const DENSITY: usize = 4;
 const MARKED: usize = 40;
 
 /// Draws all series into one chart.
-pub fn draw(svg: &mut Svg, all: &[Series], style: &Style) {
+pub fn draw(drawing: &mut Drawing, all: &[Series], style: &Style) {
     let points = || all.iter().flat_map(|s| s.points.iter());
     let both = |p: &&(f64, f64)| p.0.is_finite() && p.1.is_finite();
     let x = range(points().filter(both).map(|p| p.0), 0.02);
     let y = range(points().filter(both).map(|p| p.1), 0.05);
     let corner = emptiest_corner(all, &x, &y);
-    let frame = chart(svg, (x, y), style, note(all).as_deref());
+    let frame = chart(drawing, (x, y), style, note(all).as_deref());
     for (i, series) in all.iter().enumerate() {
         let color = color(i, all.len());
         let thin = thinned(&series.points, style.size.0 as usize);
         match style.kind {
-            Kind::Points => dots(svg, &frame, &thin, color, 2),
+            Kind::Points => dots(drawing, &frame, &thin, color, 2),
             _ => {
-                line(svg, &frame, &thin, color);
+                line(drawing, &frame, &thin, color);
                 if series.points.len() <= MARKED {
-                    dots(svg, &frame, &thin, color, 3);
+                    dots(drawing, &frame, &thin, color, 3);
                 }
             }
         }
     }
     if all.len() <= NAMED && all.iter().any(|s| !s.name.is_empty()) {
         let names = all.iter().enumerate().map(|(i, s)| (s.name.clone(), color(i, all.len())));
-        legend(svg, &frame, &names.collect::<Vec<_>>(), corner);
+        legend(drawing, &frame, &names.collect::<Vec<_>>(), corner);
     }
 }
 
@@ -54,18 +54,18 @@ fn emptiest_corner(all: &[Series], x: &Range<f64>, y: &Range<f64>) -> Corner {
     Corner { right, upper }
 }
 
-fn dots(svg: &mut Svg, frame: &Frame, points: &[(f64, f64)], color: Color, size: u32) {
+fn dots(drawing: &mut Drawing, frame: &Frame, points: &[(f64, f64)], color: Color, size: u32) {
     let finite = points.iter().filter(|p| p.0.is_finite() && p.1.is_finite());
-    finite.for_each(|p| svg.circle(frame.at(*p), size, color));
+    finite.for_each(|p| drawing.circle(frame.at(*p), size, color));
 }
 
 /// A line that is interrupted where a value is not finite.
-fn line(svg: &mut Svg, frame: &Frame, points: &[(f64, f64)], color: Color) {
+fn line(drawing: &mut Drawing, frame: &Frame, points: &[(f64, f64)], color: Color) {
     for stretch in points.split(|p| !p.0.is_finite() || !p.1.is_finite()) {
         match stretch {
             [] => {}
-            [alone] => svg.circle(frame.at(*alone), 2, color),
-            stretch => svg.line(stretch.iter().map(|p| frame.at(*p)), color, 2),
+            [alone] => drawing.circle(frame.at(*alone), 2, color),
+            stretch => drawing.line(stretch.iter().map(|p| frame.at(*p)), color, 2),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Plots of values, as SVG.
+//! Plots of values, as SVG and PNG.
 //!
 //! | value | plot |
 //! |---|---|
@@ -12,17 +12,19 @@
 
 mod axes;
 mod bins;
+mod drawing;
 mod heat;
 mod lines;
+mod raster;
 mod series;
 mod svg;
 
-pub use heat::base64;
+pub use drawing::Drawing;
 
 use crate::tree::Tree;
+use drawing::Color;
 use par_runtime::Value;
 use series::{Data, Series};
-use svg::{Color, Svg};
 
 /// How a value is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -76,17 +78,17 @@ fn failed(e: impl std::fmt::Display) -> String {
     format!("the plot cannot be drawn: {e}")
 }
 
-/// The plot of a value as the text of an SVG file; the error says why there is none.
-pub fn plot(value: Value, style: &Style) -> Result<String, String> {
+/// The plot of a value; the error says why there is none.
+pub fn plot(value: Value, style: &Style) -> Result<Drawing, String> {
     let tree = Tree::of(value)?;
     let data = series::of(&tree, style.kind)?;
-    let mut svg = Svg::new(style.size);
+    let mut drawing = Drawing::new(style.size);
     match &data {
-        Data::Matrix(matrix) => heat::draw(&mut svg, matrix, style)?,
-        Data::Series(all) if style.kind == Kind::Histogram => bins::draw(&mut svg, all, style),
-        Data::Series(all) => lines::draw(&mut svg, all, style),
+        Data::Matrix(matrix) => heat::draw(&mut drawing, matrix, style)?,
+        Data::Series(all) if style.kind == Kind::Histogram => bins::draw(&mut drawing, all, style),
+        Data::Series(all) => lines::draw(&mut drawing, all, style),
     }
-    Ok(svg.finish())
+    Ok(drawing)
 }
 
 fn color(index: usize, count: usize) -> Color {
