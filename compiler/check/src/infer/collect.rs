@@ -83,7 +83,7 @@ pub(super) struct Collected<'a> {
 
 /// The attributes that are known: the library's own, those with an effect, and those that are accepted without one
 /// (`docs/attributes.md` says which).
-pub(super) const ATTRIBUTES: [&str; 18] = [
+pub(super) const ATTRIBUTES: [&str; 19] = [
     "intrinsic",
     "inline",
     "noinline",
@@ -93,6 +93,7 @@ pub(super) const ATTRIBUTES: [&str; 18] = [
     "sequential_outer",
     "incremental_flattening",
     "unroll",
+    "stripmine",
     "opaque",
     "fast_math",
     "scratch",

@@ -8,10 +8,12 @@
 //! #[unsafe] e              if that is permitted: bounds and assertions of `e` are not checked
 //! #[fast_math] e           a * b + c in `e` is rounded once, and x / 8 is x * 0.125: see `inexact`
 //! #[unroll] loop …         the body as often as the loop iterates
+//! #[stripmine(k)] loop …   k loops around the loop, each of a root of its iterations: see `stripmine`
 //! ```
 
 use super::env::Env;
 use super::soac::Inputs;
+use super::stripmine::strips;
 use super::value::{Shape, Val};
 use super::{Lower, R};
 use crate::thir::{Expr, ExprKind};
@@ -49,6 +51,13 @@ impl<'p> Lower<'p> {
             }
             "unroll" => match &e.kind {
                 ExprKind::Loop { .. } => self.unrolled(attr, e, env),
+                _ => self.eval(e, env, want),
+            },
+            "stripmine" => match &e.kind {
+                ExprKind::Loop { pat, init, form, body } => {
+                    self.strips = strips(attr);
+                    self.loop_expr(pat, init, form, body, env)
+                }
                 _ => self.eval(e, env, want),
             },
             "opaque" => {

@@ -11,6 +11,7 @@ use super::build::Block;
 use super::env::Env;
 use super::rebuild::Rebuild;
 use super::sizes::{Declared, has_sizes};
+use super::stripmine::Counted;
 use super::value::Val;
 use super::{Lower, R};
 use crate::thir::{Expr, ExprKind, LoopForm, Pat};
@@ -93,6 +94,7 @@ impl<'p> Lower<'p> {
         body: &'p Expr,
         env: &Env<'p>,
     ) -> R<Val<'p>> {
+        let around = std::mem::take(&mut self.strips);
         let shape = if has_sizes(&pat.ty) { Some(self.shape(&pat.ty, env)?) } else { None };
         let start = self.loop_start(pat, init, env)?;
         let state_env = |lo: &mut Self, state: &Val<'p>| lo.iteration_env(pat, state, env);
@@ -107,24 +109,26 @@ impl<'p> Lower<'p> {
                 let Val::Scalar(n, p) = self.eval(bound, env, None)? else {
                     return Err(self.internal("a loop bound is a scalar"));
                 };
-                self.loop_val(Some(body), start, Repeat::For(p, n), &mut |lo, state, index| {
+                let mut step = |lo: &mut Self, state: &Val<'p>, index| {
                     let mut inner = state_env(lo, state)?;
                     inner.bind(*i, Val::Scalar(index, p));
                     finish(lo, &inner)
-                })
+                };
+                self.in_strips(start, Counted { at: Some(body), prim: p, bound: n, body: &mut step }, around)
             }
             LoopForm::ForIn(x, array) => {
                 let source = self.source(array, env)?;
-                self.loop_val(
-                    Some(body),
+                let bound = source.len();
+                let mut step = |lo: &mut Self, state: &Val<'p>, index| {
+                    let elem = lo.element_of(&source, index)?;
+                    let mut inner = state_env(lo, state)?;
+                    lo.bind(x, elem, &mut inner)?;
+                    finish(lo, &inner)
+                };
+                self.in_strips(
                     start,
-                    Repeat::For(Prim::I64, source.len()),
-                    &mut |lo, state, index| {
-                        let elem = lo.element_of(&source, index)?;
-                        let mut inner = state_env(lo, state)?;
-                        lo.bind(x, elem, &mut inner)?;
-                        finish(lo, &inner)
-                    },
+                    Counted { at: Some(body), prim: Prim::I64, bound, body: &mut step },
+                    around,
                 )
             }
             LoopForm::While(cond) => {

@@ -57,6 +57,7 @@ mod small;
 mod soac;
 mod solve;
 mod sort;
+mod stripmine;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -115,6 +116,8 @@ struct Lower<'p> {
     inside: usize,
     /// Nesting of loops, whose state may take other shapes in later iterations.
     looping: usize,
+    /// Loops that an attribute wants around the next loop.
+    strips: u32,
     /// Condition that makes the checks of an update hold in any case: that there is no row to be updated.
     unless: Option<Atom>,
     /// While the writes to an accumulator are only counted: the nesting of functions where that began.
@@ -177,6 +180,7 @@ pub fn lower(
         depth: 0,
         inside: 0,
         looping: 0,
+        strips: 0,
         unless: None,
         counting: None,
         permits: attributes::Permits::default(),

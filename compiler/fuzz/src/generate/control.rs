@@ -120,6 +120,15 @@ fn trips(g: &mut Gen, ty: &Ty, fuel: u32) -> String {
     g.small(most, fuel)
 }
 
+/// Sometimes an attribute that makes several loops of one.
+fn strips(g: &mut Gen) -> &'static str {
+    match g.rng.below(20) {
+        0 => "#[stripmine] ",
+        1 => "#[stripmine(2)] ",
+        _ => "",
+    }
+}
+
 fn for_loop(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let (a, b) = g.halves(fuel);
     let (a, c) = g.halves(a);
@@ -127,7 +136,8 @@ fn for_loop(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let init = g.exp(ty, a);
     let (x, i) = (g.name(), g.name());
     let body = g.with(&[(&x, ty), (&i, &I64)], |g| g.exp(ty, b));
-    Some(format!("(loop {x} = {init} for {i} < {bound} do {body})"))
+    let attribute = strips(g);
+    Some(format!("({attribute}loop {x} = {init} for {i} < {bound} do {body})"))
 }
 
 fn for_in(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
@@ -163,7 +173,8 @@ fn state_loop(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let bound = g.small(3, a / 2);
     let (x, y, i) = (g.name(), g.name(), g.name());
     let body = g.with(&[(&x, ty), (&y, &other), (&i, &I64)], |g| g.exp(&state, b));
-    Some(format!("((loop ({x}, {y}) = {init} for {i} < {bound} do {body}).0)"))
+    let attribute = strips(g);
+    Some(format!("(({attribute}loop ({x}, {y}) = {init} for {i} < {bound} do {body}).0)"))
 }
 
 fn assertion(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
