@@ -400,7 +400,7 @@ impl<'p, 'k> Emitter<'p, 'k> {
         Ok(())
     }
 
-    /// What is known of variables here.
+    /// Knowledge of variables here.
     pub fn visible(&self, vars: BTreeSet<Var>) -> Vec<(Var, Seen)> {
         let seen = |v: Var| {
             let scalar = self.scalars.get(&v).map(|(x, p)| Seen::Scalar(*x, *p));

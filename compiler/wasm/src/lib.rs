@@ -1,6 +1,6 @@
 //! Kernels of FLAT as WebAssembly.
 //!
-//! Where Par itself is a WebAssembly module, in a browser, the host's part of FLAT is interpreted, and each kernel becomes a small module when it
+//! In a browser, where Par itself is a WebAssembly module, the host's part of FLAT is interpreted, and each kernel becomes a small module when it
 //! first runs. That module has one function, which works on a part of the kernel's positions; it shares its memory with Par's module, so that
 //! arrays stay where they are, and calls the same functions for operators without an instruction of their own, so that values are the same to
 //! the last bit.

@@ -73,7 +73,7 @@ pub struct Code {
     /// Variables that are read.
     pub inputs: Rc<[Var]>,
     pub(crate) layout: Layout,
-    /// Where a local function is called.
+    /// A place where a local function is called.
     pub(crate) span_of_calls: Span,
 }
 
@@ -91,7 +91,7 @@ pub struct Parts<'k> {
     imports: Vec<Import>,
     /// Loops are functions of their own.
     pub outlines: bool,
-    /// Those functions; none while it is being generated.
+    /// Functions of loops; none while one is being generated.
     loops: Vec<Option<Body>>,
     /// Local functions that are called, in the order of their first calls.
     called: Vec<FunId>,

@@ -11,14 +11,14 @@ use par_ir::prim::{CmpOp, PrimOp};
 use par_runtime::Prim;
 use wasm_encoder::{BlockType, Instruction as I};
 
-/// What becomes of the results of a kernel's body, with the locals that it needs.
+/// Use of the results of a kernel's body, with the locals that it needs.
 pub struct Sink<'k> {
     kernel: &'k Kernel,
     layout: Layout,
     /// Prefixes that an operator has combined so far, or the number that a filter has kept in the row.
     prefixes: Vec<(u32, Prim)>,
     neutral: Vec<u32>,
-    /// Where outputs begin, and how many elements the first has.
+    /// Begins of the outputs, and the number of elements of the first.
     outputs: Vec<u32>,
     /// Elements of the outputs.
     lengths: Vec<u32>,

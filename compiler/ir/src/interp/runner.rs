@@ -40,7 +40,7 @@ pub enum Rows {
         /// Positions of each.
         length: usize,
     },
-    /// Where each row starts, and the number of positions at the end.
+    /// Starts of the rows, and the number of positions at the end.
     Ragged(Array),
 }
 
@@ -62,7 +62,7 @@ impl Rows {
     }
 }
 
-/// What a kernel works on.
+/// Input and output of a run of a kernel.
 #[derive(Debug)]
 pub struct Launch {
     /// Its space.
@@ -71,7 +71,7 @@ pub struct Launch {
     pub neutral: Vec<Scalar>,
     /// Values of the variables that it reads.
     pub inputs: Vec<Input>,
-    /// What it writes, nobody else holds them: the arrays that a map, scan or histogram binds; those of a reduction, one element for each row,
+    /// Arrays that are written, which nobody else holds: those that a map, scan or histogram binds; those of a reduction, one element for each row,
     /// then one for each position; of a filter the numbers kept in each row, then the values kept.
     pub outputs: Vec<Array>,
     /// For a filter: stores what is kept, and does not only count.

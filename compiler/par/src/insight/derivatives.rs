@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// Rule for a construct.
 #[derive(Clone, PartialEq, Eq, Debug, PartialOrd, Ord, Serialize)]
 pub struct Rule {
-    /// Where it stands in the source.
+    /// Its place in the source.
     pub at: Location,
     /// The construct.
     pub what: String,

@@ -29,7 +29,7 @@ fn number(p: Prim, x: i64) -> I<'static> {
     constant(Scalar::from_bits(p, x as u64))
 }
 
-/// What is on the stack, in a local of its own.
+/// A local of its own for the value on the stack.
 fn kept(e: &mut Emitter, p: Prim) -> Operand {
     let local = e.local_for(p);
     e.emit([I::LocalSet(local)]);

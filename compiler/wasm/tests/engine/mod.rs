@@ -23,7 +23,7 @@ impl Default for Wasmi {
 /// Arrays of ropes: the rope's number, the array's origin, elements, their size, and address.
 type Placed = Vec<(usize, i64, i64, i64, i64)>;
 
-/// Where the frame is.
+/// Address of the frame.
 const FRAME: usize = 64;
 const PAGE: usize = 65536;
 
@@ -115,7 +115,7 @@ fn run(engine: &wasmi::Engine, module: &Module, code: &Code, image: Image, part:
     (ended, memory.data(&store).to_vec())
 }
 
-/// What the code calls, by the meaning of operators.
+/// Functions that the code calls, by the meaning of operators.
 fn function(store: &mut Store<Placed>, import: Import) -> Func {
     let (params, result) = import.signature();
     let val_type = |t| match t {
