@@ -211,6 +211,20 @@ impl PrimOp {
         matches!(self, PrimOp::Bin(Div | Mod | Quot | Rem, p) if p.is_integer())
     }
 
+    /// Every operator at every type, also those that do not exist there.
+    pub fn all() -> Vec<PrimOp> {
+        let mut all = Vec::new();
+        for p in Prim::ALL {
+            all.extend(UnOp::ALL.iter().map(|op| PrimOp::Un(*op, p)));
+            all.extend(BinOp::ALL.iter().map(|op| PrimOp::Bin(*op, p)));
+            all.extend(CmpOp::ALL.iter().map(|op| PrimOp::Cmp(*op, p)));
+            all.extend(SpecialOp::ALL.iter().map(|op| PrimOp::Special(*op, p)));
+            all.extend(Prim::ALL.map(|to| PrimOp::Conv(p, to)));
+            all.push(PrimOp::Select(p));
+        }
+        all
+    }
+
     /// True if the operator exists at its type (`sqrt` on floats only, …).
     pub fn is_valid(&self) -> bool {
         match *self {

@@ -174,6 +174,26 @@ fn what_is_missing_is_said_in_a_line() {
     assert_eq!(no_device.0, Some(1));
 }
 
+/// The fuzzer's programs by CUDA as well; without its compiler nothing would be compared, so that is an error.
+fn random_programs() {
+    let fuzz = |library: &Path| {
+        let mut command = par(stand_ins());
+        command.env("PAR_NVRTC", library);
+        said(
+            &command
+                .args(["fuzz", "--cuda", "--laws", "--size", "6", "--programs", "2"])
+                .output()
+                .expect("par runs"),
+        )
+    };
+    let (status, out, err) = fuzz(&stand_ins().join("libnvrtc.so"));
+    assert_eq!(status, Some(0), "{out}{err}");
+    assert!(format!("{out}{err}").contains(", 0 programs rejected"), "{out}{err}");
+    let (status, _, err) = fuzz(Path::new("/nowhere/libnvrtc.so"));
+    assert_eq!(status, Some(1), "{err}");
+    assert!(err.starts_with("error: with --cuda, programs would run on the processor: "), "{err}");
+}
+
 fn out_of_memory_is_an_error_of_the_program() {
     let folder = stand_ins();
     let file = program("large.par", "entry main (n: i64) : i64 = last (scan (+) 0 (map (* 3) (iota n)))\n");
@@ -449,6 +469,7 @@ par_trials::trials! {
     values_stay_on_the_gpu_between_calls, needs cpp_compiler();
     a_gpu_is_chosen_if_there_is_one, needs cpp_compiler();
     what_is_missing_is_said_in_a_line, needs cpp_compiler();
+    random_programs, needs cpp_compiler();
     out_of_memory_is_an_error_of_the_program, needs cpp_compiler();
     failing_checks_are_those_of_the_processor, needs cpp_compiler();
     iterations_of_a_loop_are_graphs, needs cpp_compiler();

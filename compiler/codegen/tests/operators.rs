@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use par_ir::core::Exp;
 use par_ir::flat::{KernelKind, Out, Space, Ty};
-use par_ir::prim::{BinOp, CmpOp, PrimOp, SpecialOp, UnOp};
+use par_ir::prim::{BinOp, PrimOp};
 use par_ir::{Atom, Prim, Scalar, Var};
 use par_runtime::{Array, Column};
 
@@ -81,17 +81,7 @@ fn edge_values(p: Prim) -> Vec<Scalar> {
 }
 
 fn operators() -> Vec<PrimOp> {
-    let mut all = Vec::new();
-    for p in Prim::ALL {
-        all.extend(UnOp::ALL.iter().map(|op| PrimOp::Un(*op, p)));
-        all.extend(BinOp::ALL.iter().map(|op| PrimOp::Bin(*op, p)));
-        all.extend(CmpOp::ALL.iter().map(|op| PrimOp::Cmp(*op, p)));
-        all.extend(SpecialOp::ALL.iter().map(|op| PrimOp::Special(*op, p)));
-        all.extend(Prim::ALL.map(|to| PrimOp::Conv(p, to)));
-        all.push(PrimOp::Select(p));
-    }
-    all.retain(PrimOp::is_valid);
-    all
+    PrimOp::all().into_iter().filter(PrimOp::is_valid).collect()
 }
 
 /// All combinations of edge values for the operands, as one column per operand.

@@ -349,17 +349,14 @@ impl Judge<'_> {
         match (expected, found) {
             (_, Outcome::Broken(kind, message)) => finding(*kind, stage, message.as_str(), Some(i)),
             (_, Outcome::Slow) => finding(Kind::Hang, stage, "it takes too long", Some(i)),
-            // What a law says depends on rounding; it must hold.
-            (Outcome::Value(_), Outcome::Value(b)) if law(&self.case.calls[i], b).is_some() => {
-                match law(&self.case.calls[i], b).is_some_and(|law| law.0) {
-                    true => Ok(()),
-                    false => finding(Kind::Law, stage, UNLAWFUL, Some(i)),
+            (Outcome::Value(a), Outcome::Value(b)) => {
+                match (law(&self.case.calls[i], b), compare(a, b, tolerance)) {
+                    // The answers of a law depend on rounding; it must hold.
+                    (Some((true, _)), _) | (None, Ok(())) => Ok(()),
+                    (Some((false, _)), _) => finding(Kind::Law, stage, UNLAWFUL, Some(i)),
+                    (None, Err(difference)) => finding(Kind::Values, stage, difference, Some(i)),
                 }
             }
-            (Outcome::Value(a), Outcome::Value(b)) => match compare(a, b, tolerance) {
-                Ok(()) => Ok(()),
-                Err(difference) => finding(Kind::Values, stage, difference, Some(i)),
-            },
             (Outcome::Error(a), Outcome::Error(b)) if same != Same::Meaning && a != b => {
                 finding(Kind::Errors, stage, format!("`{b}` instead of `{a}`"), Some(i))
             }

@@ -33,7 +33,7 @@ fn root() -> PathBuf {
 #[test]
 fn fixed_seeds() {
     const TIME: Duration = Duration::from_secs(45);
-    const LEAST: u64 = 60;
+    const LEAST: u64 = 100;
     on_big_stack(|| {
         let start = Instant::now();
         let mut rejected = 0;

@@ -1,21 +1,7 @@
 //! The table of scalar operators: spelling, type rule, evaluation.
 
-use par_ir::prim::{BinOp, CmpOp, PrimOp, SpecialOp, UnOp};
+use par_ir::prim::PrimOp;
 use par_ir::{Prim, Scalar};
-
-/// Every operator at every type.
-fn all() -> Vec<PrimOp> {
-    let mut out = Vec::new();
-    for p in Prim::ALL {
-        out.extend(UnOp::ALL.iter().map(|op| PrimOp::Un(*op, p)));
-        out.extend(BinOp::ALL.iter().map(|op| PrimOp::Bin(*op, p)));
-        out.extend(CmpOp::ALL.iter().map(|op| PrimOp::Cmp(*op, p)));
-        out.extend(SpecialOp::ALL.iter().map(|op| PrimOp::Special(*op, p)));
-        out.extend(Prim::ALL.map(|q| PrimOp::Conv(p, q)));
-        out.push(PrimOp::Select(p));
-    }
-    out
-}
 
 /// Awkward values of a type.
 fn samples(p: Prim) -> Vec<Scalar> {
@@ -31,7 +17,7 @@ fn samples(p: Prim) -> Vec<Scalar> {
 
 #[test]
 fn spelling_reads_back() {
-    for op in all() {
+    for op in PrimOp::all() {
         assert_eq!(op.to_string().parse::<PrimOp>(), Ok(op));
     }
     assert_eq!(PrimOp::Conv(Prim::I32, Prim::F64).to_string(), "conv.i32.f64");
@@ -43,7 +29,7 @@ fn spelling_reads_back() {
 /// Valid operators take any operands without a panic and give a result of their type.
 #[test]
 fn evaluation_is_total() {
-    for op in all().into_iter().filter(PrimOp::is_valid) {
+    for op in PrimOp::all().into_iter().filter(PrimOp::is_valid) {
         let columns: Vec<Vec<Scalar>> = op.operands().into_iter().map(samples).collect();
         let mut rows = vec![vec![]];
         for column in &columns {

@@ -7,7 +7,7 @@ use par_ir::core::{self, Body, Exp};
 use par_ir::flat::{Block, Fun, Kernel, KernelKind, Op, Out, Param, Program, Space, Stm, Ty};
 use par_ir::interp::run_flat_with;
 use par_ir::place::{PlaceId, Places};
-use par_ir::prim::{BinOp, CmpOp, PrimOp, SpecialOp, UnOp};
+use par_ir::prim::{BinOp, PrimOp};
 use par_ir::{Atom, Prim, Scalar, Span, Type, Var, Vars};
 use par_runtime::{Array, Column, Counters};
 use par_wasm::Kernels;
@@ -64,17 +64,7 @@ fn edge_values(p: Prim) -> Vec<Scalar> {
 }
 
 fn operators() -> Vec<PrimOp> {
-    let mut all = Vec::new();
-    for p in Prim::ALL {
-        all.extend(UnOp::ALL.iter().map(|op| PrimOp::Un(*op, p)));
-        all.extend(BinOp::ALL.iter().map(|op| PrimOp::Bin(*op, p)));
-        all.extend(CmpOp::ALL.iter().map(|op| PrimOp::Cmp(*op, p)));
-        all.extend(SpecialOp::ALL.iter().map(|op| PrimOp::Special(*op, p)));
-        all.extend(Prim::ALL.map(|to| PrimOp::Conv(p, to)));
-        all.push(PrimOp::Select(p));
-    }
-    all.retain(PrimOp::is_valid);
-    all
+    PrimOp::all().into_iter().filter(PrimOp::is_valid).collect()
 }
 
 /// All combinations of edge values for the operands.

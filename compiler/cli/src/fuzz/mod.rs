@@ -8,6 +8,7 @@ mod report;
 
 use crate::status::{self, Status};
 use oracle::Oracle;
+use par::Backend;
 use par_fuzz::judge::{Finding, Kind, Limits, Verdict, judge};
 use par_fuzz::{Case, generate, golden, mutate, shrink, watch};
 use report::Summary;
@@ -78,6 +79,11 @@ pub struct Args {
 pub fn fuzz(args: &Args) -> Result<Status, Status> {
     if args.worker {
         return work();
+    }
+    if args.cuda
+        && let (Backend::Cpu, device) = Backend::automatic(0)
+    {
+        return Err(status::fail(&format!("with --cuda, programs would run on {device}")));
     }
     let sources = originals(args)?;
     if args.print || args.coverage {
