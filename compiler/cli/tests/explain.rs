@@ -72,6 +72,10 @@ entry value (ys: []f64) : f64 = walk 2 ys
     let (_, text, _) = said(&par(&folder, &["explain", "walk.par", "--entry", "gradient", "--json"]));
     let all: serde_json::Value = serde_json::from_str(&text).expect("an object");
     assert_eq!(all["derivatives"][0]["what"], "loop");
+    let args = ["explain", "walk.par", "--entry", "gradient", "--html", "walk.html"];
+    assert_eq!(said(&par(&folder, &args)).0, Some(0));
+    let page = std::fs::read_to_string(folder.join("walk.html")).unwrap();
+    assert!(page.contains("a scan of linear maps from the end"), "{page}");
     let (_, text, _) = said(&par(&folder, &["explain", "walk.par", "--entry", "value"]));
     assert!(!text.contains("derivatives"), "{text}");
 }

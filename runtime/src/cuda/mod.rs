@@ -5,64 +5,29 @@
 //!
 //! All work goes to one stream in order, memory included, so that the host runs ahead; it waits where it needs a scalar or a
 //! size. A kernel whose check fails notes it in a record in device memory, the kernels after it do nothing, and the
-//! host finds the record when it waits ([`run`]).
+//! host finds the record when it waits (`device/run.rs`).
 //!
 //! The library of the driver and NVRTC are loaded at run time: without them everything but [`Gpu::open`] and [`load`] works. Without the feature `cuda`
 //! these two always fail.
 
-#[cfg(feature = "cuda")]
-mod array;
-#[cfg(feature = "cuda")]
-mod bulk;
 mod cache;
 #[cfg(feature = "cuda")]
-mod desc;
-#[cfg(feature = "cuda")]
-mod driver;
-#[cfg(feature = "cuda")]
-mod folding;
+mod device;
 mod headers;
-#[cfg(feature = "cuda")]
-mod launch;
-#[cfg(feature = "cuda")]
-mod module;
 #[cfg(not(feature = "cuda"))]
-mod no_driver;
+mod no_device;
 mod nvrtc;
-#[cfg(feature = "cuda")]
-mod replay;
-#[cfg(feature = "cuda")]
-mod rope;
-#[cfg(feature = "cuda")]
-mod run;
-#[cfg(feature = "cuda")]
-mod sort;
-#[cfg(feature = "cuda")]
-mod spare;
-#[cfg(feature = "cuda")]
-mod stream;
 mod unavailable;
-#[cfg(feature = "cuda")]
-mod watch;
-#[cfg(feature = "cuda")]
-mod workbench;
 
 #[cfg(feature = "cuda")]
-pub use driver::{Function, Gpu};
+pub(crate) use device::Loaded;
+#[cfg(feature = "cuda")]
+pub use device::{Argument, Cuda, Function, Gpu, Launch, Memory, Workbench, load};
 pub use headers::HEADERS;
-#[cfg(feature = "cuda")]
-pub use module::load;
 #[cfg(not(feature = "cuda"))]
-pub use no_driver::{Gpu, load};
+pub use no_device::{Gpu, load};
 pub use nvrtc::{Nvrtc, Source};
-#[cfg(feature = "cuda")]
-pub use run::Cuda;
 pub use unavailable::{LoadError, Unavailable};
-#[cfg(feature = "cuda")]
-pub use workbench::{Argument, Launch, Memory, Workbench};
-
-#[cfg(feature = "cuda")]
-pub(crate) use module::Loaded;
 
 use crate::plan::{self, KernelCheck, Operand, Plan, Work};
 use crate::prim::Prim;

@@ -1,0 +1,28 @@
+//! GPUs: the driver, the executor on it, and programs that are loaded.
+
+mod array;
+mod bulk;
+mod desc;
+mod driver;
+mod folding;
+mod launch;
+mod module;
+mod replay;
+mod rope;
+mod run;
+mod sort;
+mod spare;
+mod stream;
+mod watch;
+mod workbench;
+
+pub use driver::{Function, Gpu};
+pub use module::load;
+pub use run::Cuda;
+pub use workbench::{Argument, Launch, Memory, Workbench};
+
+pub(crate) use module::Loaded;
+
+use super::{
+    Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, Program, cache, headers, nvrtc, unavailable,
+};
