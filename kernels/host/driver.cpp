@@ -1,18 +1,22 @@
 // A stand-in for libcuda: the driver's functions that Par's run time calls, on a machine without a GPU. Device memory is the
 // host's, a module is a shared object that nvrtc.cpp made of the same kernel source, a launch runs on the emulator. Everything is
-// done when a call returns, so streams and events need no more than to exist.
+// done when a call returns, but copies from and to pinned memory: these are put off until somebody waits for them or something else is
+// asked of their stream, so that who does not wait finds the wrong bytes.
 //
 // Built as libcuda.so, it is found before the real one by LD_LIBRARY_PATH. Environment:
 //     EMU_SEED=n      random schedules, n > 0
 //     EMU_RESIDENT=n  blocks that run at the same time
 //     EMU_MEMORY=n    bytes of device memory, 4 GiB if not given
-//     EMU_REPORT=1    says at the end how many kernels and graphs were launched, and whether one still runs
+//     EMU_PINNED=n    bytes of pinned memory of the host, without a limit if not given
+//     EMU_REPORT=1    says at the end how many kernels and graphs were launched, whether one still runs, and how many bytes were copied
+//                     to the device and from it
 #include "emulator.hpp"
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <dlfcn.h>
 #include <functional>
 #include <map>
@@ -90,6 +94,42 @@ private:
 };
 Memory memory;
 
+// Pinned memory of the host: its sizes by address.
+class PinnedMemory {
+public:
+    Result allocate(void** at, size_t bytes) {
+        std::lock_guard<std::mutex> lock(mutex);
+        if (used + bytes > setting("EMU_PINNED", ~size_t(0) >> 1) || !(*at = malloc(bytes))) return OUT_OF_MEMORY;
+        memset(*at, 0xCD, bytes);
+        sizes[static_cast<char*>(*at)] = bytes;
+        used += bytes;
+        return SUCCESS;
+    }
+    Result release(void* at) {
+        std::lock_guard<std::mutex> lock(mutex);
+        const auto found = sizes.find(static_cast<char*>(at));
+        if (found == sizes.end()) return INVALID_VALUE;
+        used -= found->second;
+        sizes.erase(found);
+        free(at);
+        return SUCCESS;
+    }
+    bool has(const void* at) {
+        std::lock_guard<std::mutex> lock(mutex);
+        const char* byte = static_cast<const char*>(at);
+        auto after = sizes.upper_bound(const_cast<char*>(byte));
+        if (after == sizes.begin()) return false;
+        --after;
+        return byte < after->first + after->second;
+    }
+
+private:
+    std::mutex mutex;
+    std::map<char*, size_t> sizes;
+    size_t used = 0;
+};
+PinnedMemory pinned;
+
 void* host(Address a) { return reinterpret_cast<void*>(a); }
 
 // An ELF image's length, from the place of its section headers, which are last.
@@ -155,25 +195,60 @@ struct Function {
 // What was asked of a stream while it was captured.
 using Graph = std::vector<std::function<int()>>;
 
-// A stream does what it is asked for at once, unless it is captured.
+// A stream does what it is asked for at once, unless it is captured or the copy is one that is put off.
 struct Stream {
     Graph* captured = nullptr;
 
     int give(std::function<int()> order) {
-        if (!captured) return order();
-        return captured->push_back(std::move(order)), SUCCESS;
+        if (captured) return captured->push_back(std::move(order)), SUCCESS;
+        finish(~size_t(0));
+        return order();
     }
+    void put_off(std::function<int()> order) {
+        std::lock_guard<std::mutex> lock(mutex);
+        late.push_back(std::move(order));
+        given++;
+    }
+    // Does the first `n` of what was put off.
+    void finish(size_t n) {
+        std::lock_guard<std::mutex> lock(mutex);
+        for (; done < given && done < n; done++, late.pop_front()) late.front()();
+    }
+    size_t asked() {
+        std::lock_guard<std::mutex> lock(mutex);
+        return given;
+    }
+
+private:
+    std::mutex mutex;
+    std::deque<std::function<int()>> late;
+    size_t given = 0, done = 0;
 };
 bool is_captured(Handle stream) { return stream && static_cast<Stream*>(stream)->captured; }
 int give(Handle stream, std::function<int()> order) {
     return stream ? static_cast<Stream*>(stream)->give(std::move(order)) : order();
 }
+// A copy between the host, at `there`, and the device.
+int transfer(Handle stream, const void* there, std::function<int()> copy) {
+    if (is_captured(stream)) return NOT_CAPTURED;
+    if (!stream || !pinned.has(there)) return give(stream, std::move(copy));
+    return static_cast<Stream*>(stream)->put_off(std::move(copy)), SUCCESS;
+}
+
+// A moment in a stream: the time, and how much had been put off.
+struct Event {
+    double at = 0;
+    Stream* stream = nullptr;
+    size_t asked = 0;
+};
 
 // How often something was launched.
 struct Report {
-    std::atomic<size_t> kernels{0}, graphs{0}, running{0};
+    std::atomic<size_t> kernels{0}, graphs{0}, running{0}, uploaded{0}, downloaded{0};
     ~Report() {
-        if (setting("EMU_REPORT", 0)) fprintf(stderr, "emulator: %zu kernels, %zu graphs, %zu running\n", kernels.load(), graphs.load(), running.load());
+        if (!setting("EMU_REPORT", 0)) return;
+        fprintf(stderr, "emulator: %zu kernels, %zu graphs, %zu running, ", kernels.load(), graphs.load(), running.load());
+        fprintf(stderr, "%zu bytes uploaded, %zu bytes downloaded\n", uploaded.load(), downloaded.load());
     }
 } report;
 
@@ -272,21 +347,21 @@ DRIVER cuMemAllocManaged(Address* at, size_t bytes, unsigned) { return cuMemAllo
 DRIVER cuMemFree_v2(Address at) { return at ? memory.release(at) : SUCCESS; }
 DRIVER cuMemFreeAsync(Address at, Handle stream) {
     if (is_captured(stream)) return NOT_CAPTURED;
-    return at ? memory.release(at) : SUCCESS;
+    return give(stream, [=] { return at ? memory.release(at) : SUCCESS; });
 }
-DRIVER cuMemHostAlloc(void** at, size_t bytes, unsigned) { return (*at = malloc(bytes)) ? SUCCESS : OUT_OF_MEMORY; }
-DRIVER cuMemFreeHost(void* at) { return free(at), SUCCESS; }
+DRIVER cuMemHostAlloc(void** at, size_t bytes, unsigned) { return pinned.allocate(at, bytes); }
+DRIVER cuMemFreeHost(void* at) { return pinned.release(at); }
 DRIVER cuMemGetInfo_v2(size_t* available, size_t* total) {
     return *available = memory.available(), *total = memory.total(), SUCCESS;
 }
-DRIVER cuMemcpyHtoD_v2(Address to, const void* from, size_t n) { return memcpy(host(to), from, n), SUCCESS; }
-DRIVER cuMemcpyDtoH_v2(void* to, Address from, size_t n) { return memcpy(to, host(from), n), SUCCESS; }
+DRIVER cuMemcpyHtoD_v2(Address to, const void* from, size_t n) { return report.uploaded += n, memcpy(host(to), from, n), SUCCESS; }
+DRIVER cuMemcpyDtoH_v2(void* to, Address from, size_t n) { return report.downloaded += n, memcpy(to, host(from), n), SUCCESS; }
 DRIVER cuMemcpyDtoD_v2(Address to, Address from, size_t n) { return memmove(host(to), host(from), n), SUCCESS; }
 DRIVER cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t n, Handle stream) {
-    return is_captured(stream) ? NOT_CAPTURED : cuMemcpyHtoD_v2(to, from, n);
+    return transfer(stream, from, [=] { return cuMemcpyHtoD_v2(to, from, n); });
 }
 DRIVER cuMemcpyDtoHAsync_v2(void* to, Address from, size_t n, Handle stream) {
-    return is_captured(stream) ? NOT_CAPTURED : cuMemcpyDtoH_v2(to, from, n);
+    return transfer(stream, to, [=] { return cuMemcpyDtoH_v2(to, from, n); });
 }
 DRIVER cuMemcpyDtoDAsync_v2(Address to, Address from, size_t n, Handle stream) {
     return give(stream, [=] { return cuMemcpyDtoD_v2(to, from, n); });
@@ -312,18 +387,27 @@ DRIVER cuMemsetD32_v2(Address at, unsigned value, size_t n) { return cuMemsetD32
 DRIVER cuStreamCreate(Handle* stream, unsigned) { return *stream = new Stream, SUCCESS; }
 DRIVER cuStreamCreateWithPriority(Handle* stream, unsigned flags, int) { return cuStreamCreate(stream, flags); }
 DRIVER cuStreamDestroy_v2(Handle stream) { return delete static_cast<Stream*>(stream), SUCCESS; }
-DRIVER cuStreamSynchronize(Handle stream) { return is_captured(stream) ? NOT_CAPTURED : SUCCESS; }
+DRIVER cuStreamSynchronize(Handle stream) {
+    return is_captured(stream) ? NOT_CAPTURED : give(stream, [] { return SUCCESS; });
+}
 DRIVER cuStreamQuery(Handle) { return SUCCESS; }
 DRIVER cuStreamWaitEvent(Handle, Handle, unsigned) { return SUCCESS; }
 DRIVER cuStreamIsCapturing(Handle stream, int* status) { return *status = is_captured(stream), SUCCESS; }
 DRIVER cuLaunchHostFunc(Handle, void (*function)(void*), void* data) { return function(data), SUCCESS; }
-DRIVER cuEventCreate(Handle* event, unsigned) { return *event = new double(0), SUCCESS; }
-DRIVER cuEventDestroy_v2(Handle event) { return delete static_cast<double*>(event), SUCCESS; }
-DRIVER cuEventRecord(Handle event, Handle) { return *static_cast<double*>(event) = seconds(), SUCCESS; }
-DRIVER cuEventSynchronize(Handle) { return SUCCESS; }
+DRIVER cuEventCreate(Handle* event, unsigned) { return *event = new Event, SUCCESS; }
+DRIVER cuEventDestroy_v2(Handle event) { return delete static_cast<Event*>(event), SUCCESS; }
+DRIVER cuEventRecord(Handle event, Handle handle) {
+    Stream* stream = static_cast<Stream*>(handle);
+    return *static_cast<Event*>(event) = Event{seconds(), stream, stream ? stream->asked() : 0}, SUCCESS;
+}
+DRIVER cuEventSynchronize(Handle event) {
+    const Event* moment = static_cast<Event*>(event);
+    if (moment->stream) moment->stream->finish(moment->asked);
+    return SUCCESS;
+}
 DRIVER cuEventQuery(Handle) { return SUCCESS; }
 DRIVER cuEventElapsedTime(float* milliseconds, Handle from, Handle to) {
-    *milliseconds = float((*static_cast<double*>(to) - *static_cast<double*>(from)) * 1e3);
+    *milliseconds = float((static_cast<Event*>(to)->at - static_cast<Event*>(from)->at) * 1e3);
     return SUCCESS;
 }
 DRIVER cuEventElapsedTime_v2(float* milliseconds, Handle from, Handle to) { return cuEventElapsedTime(milliseconds, from, to); }
@@ -341,8 +425,9 @@ DRIVER cuGraphInstantiateWithFlags(Handle* ready, Handle graph, unsigned long lo
     return *ready = new Graph(*static_cast<Graph*>(graph)), SUCCESS;
 }
 DRIVER cuGraphUpload(Handle, Handle) { return SUCCESS; }
-DRIVER cuGraphLaunch(Handle ready, Handle) {
+DRIVER cuGraphLaunch(Handle ready, Handle stream) {
     report.graphs++;
+    if (stream) static_cast<Stream*>(stream)->finish(~size_t(0));
     for (const auto& order : *static_cast<Graph*>(ready))
         if (const int status = order()) return status;
     return SUCCESS;
@@ -383,7 +468,7 @@ DRIVER cuLaunchKernel(
     if (!gx || !gy || !gz || !threads || threads > 1024) return INVALID_VALUE;
     const Function* function = static_cast<Function*>(handle);
     const dim3 grid(gx, gy, gz), block(bx, by, bz);
-    if (!is_captured(stream)) return launch(function, grid, block, shared, arguments);
+    if (!is_captured(stream)) return give(stream, [=] { return launch(function, grid, block, shared, arguments); });
     return give(stream, [=, copy = Arguments(function, arguments)]() mutable {
         return launch(function, grid, block, shared, copy.pointers().data());
     });

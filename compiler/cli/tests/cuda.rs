@@ -1,53 +1,12 @@
 //! `--backend cuda` without a GPU: on the stand-ins of `kernels/host` for the driver and for NVRTC, which run the same kernels on an
 //! emulator.
 
+mod stand_ins;
+
 use par_trials::{c_compiler, cpp_compiler, nvrtc as nvrtc_library};
+use stand_ins::{on_stand_ins, par, program, root, run, said, stand_ins, temporary};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::OnceLock;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
-}
-
-fn temporary(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
-}
-
-/// The folder with the stand-ins, built once.
-fn stand_ins() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let folder = temporary("emulator");
-        let built = Command::new(root().join("kernels/host/build")).arg(&folder).output().expect("a shell");
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        folder
-    })
-}
-
-/// The command on the stand-ins.
-fn par(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_par"));
-    command.env("LD_LIBRARY_PATH", folder).env("PAR_NVRTC", folder.join("libnvrtc.so"));
-    command.env("PAR_CACHE", temporary("cubins"));
-    command
-}
-
-fn program(name: &str, text: &str) -> PathBuf {
-    let path = temporary(name);
-    std::fs::write(&path, text).expect("a file");
-    path
-}
-
-/// Status, standard output and standard error.
-fn said(output: &Output) -> (Option<i32>, String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
-}
-
-fn run(command: &mut Command, file: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
-    said(&command.arg("run").arg(file).args(arguments).output().expect("par runs"))
-}
+use std::process::Command;
 
 fn golden_programs() {
     let folder = stand_ins();
@@ -104,20 +63,9 @@ fn nvrtc(file: &Path, architecture: &str) {
     assert!(!out.contains(": error"), "{program} for {architecture}: {out}");
 }
 
-/// Values that Rust only passes on are not copied between calls. Where the driver is found is decided when a process starts: the test runs
-/// itself again, with the stand-ins.
+/// Values that Rust only passes on are not copied between calls.
 fn values_stay_on_the_gpu_between_calls() {
-    const AGAIN: &str = "PAR_TEST_ON_STAND_INS";
-    if std::env::var_os(AGAIN).is_some() {
-        return pass_values_on();
-    }
-    let folder = stand_ins();
-    let mut again = Command::new(std::env::current_exe().expect("this test"));
-    again.args(["--exact", "values_stay_on_the_gpu_between_calls", "--nocapture"]).env(AGAIN, "1");
-    again.env("LD_LIBRARY_PATH", folder).env("PAR_NVRTC", folder.join("libnvrtc.so"));
-    let (status, out, err) =
-        said(&again.env("PAR_CACHE", temporary("cubins")).output().expect("this test runs"));
-    assert_eq!(status, Some(0), "{out}{err}");
+    on_stand_ins("values_stay_on_the_gpu_between_calls", &[], pass_values_on);
 }
 
 fn pass_values_on() {

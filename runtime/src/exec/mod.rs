@@ -22,7 +22,7 @@ mod scatter;
 mod sort;
 mod space;
 mod split;
-mod threads;
+pub(crate) mod threads;
 
 pub use desc::Desc;
 

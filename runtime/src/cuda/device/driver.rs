@@ -4,6 +4,7 @@
 
 use super::replay::{Order, Record, Replay};
 use super::spare::Spare;
+use super::staging::{LARGE, Staging};
 use super::stream::{Graph, Stream};
 use super::unavailable::Unavailable;
 use super::watch::{Guard, Watch};
@@ -43,6 +44,7 @@ struct Work {
 pub struct Gpu {
     context: sys::CUcontext,
     stream: Stream,
+    staging: Staging,
     work: Mutex<Work>,
     watch: Watch,
     device: sys::CUdevice,
@@ -127,7 +129,8 @@ impl Gpu {
             let name = device::get_name(device)?;
             let (architecture, work) = (format!("sm_{major}{minor}"), Mutex::default());
             let watch = Watch::new(context)?;
-            Ok(Gpu { context, stream, work, watch, device, pool, name, architecture })
+            let staging = Staging::new(context);
+            Ok(Gpu { context, stream, staging, work, watch, device, pool, name, architecture })
         }
     }
 
@@ -215,6 +218,11 @@ impl Gpu {
             return Ok(());
         }
         self.flush()?;
+        if from.len() >= LARGE
+            && let Some(sent) = self.staging.upload(&self.stream, to, from)
+        {
+            return sent;
+        }
         // SAFETY: the callers pass memory of this many bytes. Ordinary memory is copied before the call returns.
         unsafe { result::memcpy_htod_async(to, from, self.stream.raw()) }
     }
@@ -225,6 +233,11 @@ impl Gpu {
             return Ok(());
         }
         self.work().replay.end(&self.stream)?;
+        if to.len() >= LARGE
+            && let Some(come) = self.staging.download(&self.stream, to, from)
+        {
+            return come;
+        }
         // SAFETY: as above; the callers wait before they release `to`.
         unsafe { result::memcpy_dtoh_async(to, from, self.stream.raw()) }
     }
@@ -329,7 +342,8 @@ impl Drop for Gpu {
     fn drop(&mut self) {
         // SAFETY: both were made by `prepare`, and whoever has memory or a module holds this value.
         unsafe {
-            let _ = self.enter().and_then(|()| self.give_back_spare());
+            let _ = self.enter().and_then(|()| self.give_back_spare()).and_then(|()| self.stream.wait());
+            self.staging.release();
             let _ = self.stream.destroy();
             let _ = primary_ctx::release(self.device);
         }

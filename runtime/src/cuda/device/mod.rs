@@ -12,6 +12,7 @@ mod rope;
 mod run;
 mod sort;
 mod spare;
+mod staging;
 mod stream;
 mod watch;
 mod workbench;

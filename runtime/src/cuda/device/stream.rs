@@ -13,6 +13,9 @@ pub struct Stream {
     maker: sys::CUstream,
 }
 
+// SAFETY: handles of the driver's, which orders the calls of several threads.
+unsafe impl Sync for Stream {}
+
 /// Orders of a stream that are run at once.
 pub struct Graph(sys::CUgraphExec);
 
