@@ -12,7 +12,7 @@ from ._errors import (
     Unavailable,
     Unsupported,
 )
-from ._native import Entry, Hidden, __version__
+from ._native import Entry, Hidden, Kept, __version__
 from ._program import Program, compile, save_case
 from ._ragged import Cases, Ragged
 
@@ -24,6 +24,7 @@ __all__ = [
     "Error",
     "Hidden",
     "InternalError",
+    "Kept",
     "Program",
     "Ragged",
     "RuntimeError",

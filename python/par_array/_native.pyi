@@ -32,9 +32,17 @@ class Entry:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
     def options(
-        self, *, threads: int | None = None, memory_limit: int | None = None, strict: bool | None = None
+        self,
+        *,
+        threads: int | None = None,
+        memory_limit: int | None = None,
+        strict: bool | None = None,
+        keep: bool | None = None,
     ) -> Entry:
         """The same with other settings."""
+
+    def upload(self, /, *args: Any, **kwargs: Any) -> tuple[Kept, ...]:
+        """Arguments for several calls, on the GPU if the program runs there."""
 
     def _addresses(self, /, *args: Any, **kwargs: Any) -> list[int]: ...
     def _made_from(self) -> tuple[str, str, dict[str, Any]]: ...
@@ -46,6 +54,21 @@ class Hidden:
 
 @final
 class Imported: ...
+
+@final
+class Kept:
+    """A value that stays where its program has it: on the GPU, if the program runs there."""
+
+    @property
+    def type_(self) -> str:
+        """Its type in the program."""
+
+    @property
+    def is_on_device(self) -> bool:
+        """Whether elements are in the memory of a GPU and nowhere else."""
+
+    def get(self) -> Any:
+        """The value as calls give it."""
 
 @final
 class Memory: ...

@@ -19,6 +19,8 @@ pub struct Settings {
     pub memory_limit: Option<usize>,
     /// Arguments that would have to be copied are refused.
     pub strict: bool,
+    /// Results stay where they are.
+    pub keep: bool,
     pub origin: Arc<Origin>,
 }
 
@@ -61,7 +63,7 @@ pub fn compile(
     })?;
     let program = compiled.map_err(|failure| error::of_compiling(py, &failure))?;
     let origin = Arc::new(Origin { text: text.to_string(), name: name.to_string(), device, reproducible });
-    let settings = Settings { backend, threads, memory_limit, strict, origin };
+    let settings = Settings { backend, threads, memory_limit, strict, keep: false, origin };
     Ok(Program { program: Arc::new(program), settings })
 }
 

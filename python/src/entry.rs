@@ -1,12 +1,15 @@
 //! Entry points as callables.
 
+use crate::array::no_memory;
 use crate::compile::Settings;
 use crate::give::Giver;
+use crate::kept::{self, Kept};
 use crate::python::{DOCUMENTATION, SIGNATURE};
 use crate::take::Taker;
 use crate::{error, interrupt};
 use par::{CallOptions, Value};
 use par_runtime::Column;
+use par_runtime::array::OutOfMemory;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -45,17 +48,50 @@ impl Entry {
         let mut taker = Taker::new(py, self.settings.strict);
         let values = self.values(&mut taker, args, kwargs)?;
         let mut giver = Giver::new(py, taker.descriptors);
-        let Settings { backend, threads, memory_limit, .. } = self.settings;
+        let Settings { backend, threads, memory_limit, keep, .. } = self.settings;
         let (program, name) = (&*self.program, self.entry.name.as_str());
         let result = interrupt::run(py, |token| {
             let locate = true;
             let cancel = token.clone();
-            let options =
-                CallOptions { backend, threads, memory_limit, cancel, locate, ..CallOptions::default() };
+            let options = CallOptions {
+                backend,
+                threads,
+                memory_limit,
+                cancel,
+                locate,
+                keep_on_device: keep,
+                ..CallOptions::default()
+            };
             program.call(name, values, &options)
         })?;
         let value = result.map_err(|failure| error::of_running(py, &failure, program))?;
-        giver.object(value)
+        if keep { kept::object(py, value) } else { giver.object(value) }
+    }
+
+    /// Arguments for several calls: all of them in order, as values that are on the GPU already, if that is what the program runs on.
+    #[pyo3(signature = (*args, **kwargs))]
+    fn upload<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let mut values = self.values(&mut Taker::new(py, self.settings.strict), args, kwargs)?;
+        let (program, backend) = (&*self.program, self.settings.backend);
+        // What is kept does not change when somebody writes to the array that it came from: offsets stay here as well, elements if there is
+        // no GPU.
+        let columns = values.iter_mut().flat_map(|v| &mut v.columns);
+        own(columns.filter(|c| matches!(c, Column::Offsets(_)))).map_err(no_memory)?;
+        let there = interrupt::run(py, |_| {
+            values.into_iter().map(|value| program.upload(value, backend)).collect::<Result<Vec<Value>, _>>()
+        })?;
+        let mut there = there.map_err(|failure| error::of_running(py, &failure, program))?;
+        let columns = there.iter_mut().flat_map(|v| &mut v.columns);
+        own(columns.filter(|c| matches!(c, Column::Data(_)))).map_err(no_memory)?;
+        PyTuple::new(
+            py,
+            there.into_iter().map(Kept).map(|kept| Bound::new(py, kept)).collect::<PyResult<Vec<_>>>()?,
+        )
     }
 
     /// Addresses of the elements and offsets that the program gets for these arguments, by column.
@@ -74,15 +110,22 @@ impl Entry {
         Ok(arrays.collect())
     }
 
-    /// The same with other settings: `threads`, `memory_limit` in bytes, `strict`.
-    #[pyo3(signature = (*, threads = None, memory_limit = None, strict = None))]
-    fn options(&self, threads: Option<usize>, memory_limit: Option<usize>, strict: Option<bool>) -> Entry {
+    /// The same with other settings: `threads`, `memory_limit` in bytes, `strict`, `keep`.
+    #[pyo3(signature = (*, threads = None, memory_limit = None, strict = None, keep = None))]
+    fn options(
+        &self,
+        threads: Option<usize>,
+        memory_limit: Option<usize>,
+        strict: Option<bool>,
+        keep: Option<bool>,
+    ) -> Entry {
         let before = &self.settings;
         let settings = Settings {
             backend: before.backend,
             threads: threads.unwrap_or(before.threads),
             memory_limit: memory_limit.or(before.memory_limit),
             strict: strict.unwrap_or(before.strict),
+            keep: keep.unwrap_or(before.keep),
             origin: before.origin.clone(),
         };
         Entry::new(self.program.clone(), self.entry.clone(), self.text.clone(), settings)
@@ -90,7 +133,7 @@ impl Entry {
 
     /// The text and the name of its program, and how that was compiled: as `compile` takes them.
     fn _made_from<'py>(&self, py: Python<'py>) -> PyResult<(&str, &str, Bound<'py, PyDict>)> {
-        let Settings { backend, threads, memory_limit, strict, origin } = &self.settings;
+        let Settings { backend, threads, memory_limit, strict, origin, .. } = &self.settings;
         let options = PyDict::new(py);
         options.set_item("backend", backend.name())?;
         options.set_item("device", origin.device)?;
@@ -199,6 +242,14 @@ impl Entry {
         let mut names = kwargs.keys().iter().map(|k| k.to_string()).collect::<Vec<_>>().into_iter();
         names.find(|n| !self.entry.params.iter().any(|(name, _)| name == n || identifier(name) == *n))
     }
+}
+
+/// Copies what is in memory of others.
+fn own<'c>(mut columns: impl Iterator<Item = &'c mut Column>) -> Result<(), OutOfMemory> {
+    columns.try_for_each(|column| match column {
+        Column::Data(a) | Column::Offsets(a) if a.is_foreign() => a.try_make_unique(),
+        _ => Ok(()),
+    })
 }
 
 /// The argument for a parameter, by its name in Par or that in Python.

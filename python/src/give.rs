@@ -200,7 +200,7 @@ fn sizes(dims: &[Dim]) -> Vec<i64> {
     dims.iter().map(size).collect()
 }
 
-fn scalar(py: Python<'_>, x: Scalar) -> PyResult<Bound<'_, PyAny>> {
+pub fn scalar(py: Python<'_>, x: Scalar) -> PyResult<Bound<'_, PyAny>> {
     match x {
         Scalar::I8(x) => x.into_bound_py_any(py),
         Scalar::I16(x) => x.into_bound_py_any(py),

@@ -3,6 +3,7 @@
 //! - `compile`: programs. `entry`: their entry points, as callables.
 //! - `take`: objects of Python as values, without copies where that can be. `give`: values as objects.
 //! - `array`: arrays of NumPy and of Par that share memory. `arrow`: those of other libraries.
+//! - `kept`: values that stay on a GPU.
 //! - `interrupt`: calls without the interpreter's lock, which Ctrl-C stops.
 //! - `error`: exceptions.
 //! - `python`: what the rest of the package, written in Python, does for this one.
@@ -16,6 +17,7 @@ mod entry;
 mod error;
 mod give;
 mod interrupt;
+mod kept;
 mod python;
 mod take;
 
@@ -29,6 +31,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<entry::Entry>()?;
     module.add_class::<array::Memory>()?;
     module.add_class::<give::Hidden>()?;
+    module.add_class::<kept::Kept>()?;
     arrow::add_to(module)?;
     module.add_function(wrap_pyfunction!(compile::compile, module)?)?;
     module.add_function(wrap_pyfunction!(command::command, module)?)

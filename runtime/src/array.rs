@@ -14,7 +14,7 @@ enum Buffer {
     /// This buffer's own, from the pool.
     Own(pool::Block),
     /// Somebody else's. They are never written.
-    Bytes { block: pool::Block, _held: Box<dyn Any + Send + Sync> },
+    Bytes { block: pool::Block, holder: Box<dyn Any + Send + Sync> },
     /// In another memory; here when somebody has looked at them. They are never written.
     Remote { fetched: OnceLock<pool::Block>, remote: Box<dyn Remote> },
 }
@@ -187,7 +187,7 @@ impl Array {
             return copy;
         }
         let block = pool::Block::foreign(given);
-        Array { prim, len, buffer: Arc::new(Buffer::Bytes { block, _held: owner }) }
+        Array { prim, len, buffer: Arc::new(Buffer::Bytes { block, holder: owner }) }
     }
 
     /// True if the elements are in memory that somebody else holds: they are never written.
@@ -202,11 +202,12 @@ impl Array {
         Array { prim, len, buffer: Arc::new(buffer) }
     }
 
-    /// Holder of the elements in another memory, if it is a `T`.
-    pub(crate) fn held_by<T: Remote>(&self) -> Option<&T> {
+    /// Holder of the elements, in another memory or in this one, if it is a `T`.
+    pub(crate) fn held_by<T: Any>(&self) -> Option<&T> {
         match &*self.buffer {
             Buffer::Remote { remote, .. } => (&**remote as &dyn Any).downcast_ref(),
-            _ => None,
+            Buffer::Bytes { holder, .. } => holder.downcast_ref(),
+            Buffer::Own(_) => None,
         }
     }
 
@@ -319,7 +320,15 @@ impl Array {
     pub fn try_make_unique(&mut self) -> Result<(), OutOfMemory> {
         if !self.is_unique() {
             let mut copy = Array::try_uninit(self.prim, self.len)?;
-            copy.copy_in(0, self);
+            match &*self.buffer {
+                // What nobody has looked at comes straight from the device.
+                Buffer::Remote { fetched, remote }
+                    if fetched.get().is_none() && remote.size() == copy.bytes().len() =>
+                {
+                    remote.copy_to(copy.bytes_mut());
+                }
+                _ => copy.copy_in(0, self),
+            }
             *self = copy;
         }
         Ok(())

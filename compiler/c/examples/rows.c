@@ -22,7 +22,8 @@ int main(int argc, char **argv) {
   double elements[] = {1, 2, 3, 4, 5};
   int64_t length = 5, offsets[] = {0, 2, 2, 5};
   par_value *flat = par_array_f64(elements, 1, &length);
-  par_value *rows = par_ragged(flat, 3, offsets);
+  /* On a GPU it would be copied there once, however often it is passed. */
+  par_value *here = par_ragged(flat, 3, offsets), *rows = par_upload(program, here);
   par_value *sums = NULL;
   par_options options = {.memory_limit = 1 << 20};
   if (par_call(program, "sums", &options, 1, (const par_value *const[]){rows}, &sums) != PAR_OK) return failed();
@@ -33,6 +34,7 @@ int main(int argc, char **argv) {
 
   par_value_free(sums);
   par_value_free(rows);
+  par_value_free(here);
   par_value_free(flat);
   par_program_free(program);
   par_context_free(context);

@@ -41,6 +41,10 @@ char *par_program_entry(const par_program *program, size_t index);
 par_status par_call(const par_program *program, const char *entry, const par_options *options, size_t count,
                     const par_value *const *args, par_value **result);
 
+/* A value with elements on the GPU, if that is what the program runs on: arguments of several calls, also of other programs, are copied
+ * there once. */
+par_value *par_upload(const par_program *program, const par_value *value);
+
 /* The value that a text in Par's notation says, for a parameter of an entry point, which are numbered from 0. */
 par_value *par_read(const par_program *program, const char *entry, size_t parameter, const char *text);
 

@@ -133,6 +133,15 @@ unsafe extern "C" fn par_call(
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn par_upload(program: *const ParProgram, value: *const ParValue) -> *mut ParValue {
+    made_value(|| {
+        // SAFETY: the header asks for both.
+        let (program, value) = unsafe { (&reference(program)?.0, &reference(value)?.0) };
+        program.upload_value(value.clone()).map_err(|e| failure(&e))
+    })
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn par_read(
     program: *const ParProgram,
     name: *const c_char,

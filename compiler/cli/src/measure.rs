@@ -94,7 +94,7 @@ fn complete(profile: &mut Profile, counted: &Profile) {
 /// The bytes of a value's arrays.
 pub fn size(value: &Value) -> u64 {
     let column = |c: &par_runtime::Column| match c {
-        par_runtime::Column::Data(a) | par_runtime::Column::Offsets(a) => a.bytes().len() as u64,
+        par_runtime::Column::Data(a) | par_runtime::Column::Offsets(a) => (a.len() * a.prim().size()) as u64,
         par_runtime::Column::Scalar(_) | par_runtime::Column::Size(_) => 8,
     };
     value.columns.iter().map(column).sum()

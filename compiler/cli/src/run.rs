@@ -6,8 +6,8 @@ use crate::source;
 use crate::status::{self, Status};
 use clap::ValueEnum;
 use par::pipeline::{self, Entries};
-use par::{Backend, CallOptions, CancelToken, Program};
-use par_native::call::Call;
+use par::{Backend, CallOptions, CancelToken, Program, Value};
+use par_native::call::{Call, Callee};
 use par_native::timeout;
 use std::path::PathBuf;
 
@@ -82,14 +82,36 @@ fn work(args: &Args, token: &CancelToken) -> Result<Status, Status> {
         threads: args.call.threads,
         cancel: token.clone(),
         locate: !args.call.is_timed(),
+        keep_on_device: args.call.is_timed(),
         ..CallOptions::default()
     };
     let is_quiet = args.call.is_timed() || program.shows();
-    args.call.run(entry, pipeline::enter, |values| {
-        let _line = (!is_quiet).then(|| progress::Line::new(format!("running `{}`", entry.name)));
-        let result = program.call(&entry.name, values, &options);
-        result.map_err(|f| status::run_failure(&program, &f))
-    })
+    args.call.run(
+        entry,
+        pipeline::enter,
+        &Running { program: &program, entry: &entry.name, options, is_quiet },
+    )
+}
+
+/// The program, about to be called.
+struct Running<'a> {
+    program: &'a Program,
+    entry: &'a str,
+    options: CallOptions,
+    is_quiet: bool,
+}
+
+impl Callee for Running<'_> {
+    fn upload(&self, value: Value) -> Result<Value, Status> {
+        let there = self.program.upload(value, self.options.backend);
+        there.map_err(|f| status::run_failure(self.program, &f))
+    }
+
+    fn call(&self, args: Vec<Value>) -> Result<Value, Status> {
+        let _line = (!self.is_quiet).then(|| progress::Line::new(format!("running `{}`", self.entry)));
+        let result = self.program.call(self.entry, args, &self.options);
+        result.map_err(|f| status::run_failure(self.program, &f))
+    }
 }
 
 /// Compiles the program for a back end.

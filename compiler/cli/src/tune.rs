@@ -8,7 +8,7 @@ use crate::{input, output, source};
 use par::pipeline::{Choice, Measure, Thresholds};
 use par::testing::{DataSet, NoData, Settings, data_sets};
 use par::tuning::Tuning;
-use par::{Backend, Options, Program};
+use par::{Backend, CallOptions, Options, Program, Value};
 use par_native::call::{INPUT_HELP, INPUT_LONG_HELP};
 use std::io::Write;
 use std::path::PathBuf;
@@ -144,13 +144,22 @@ impl Tuner<'_> {
         let tuning = Some(Tuning::new(thresholds, self.program.sources()));
         let program = self.program.variant(&Options { tuning, ..self.options.clone() });
         let mut all = Duration::ZERO;
+        let options = CallOptions {
+            backend: self.backend,
+            threads: self.args.threads,
+            keep_on_device: true,
+            ..CallOptions::default()
+        };
+        let failed = |f| status::run_failure(&program, &f);
         for set in &self.sets {
             let mut least = Duration::MAX;
+            let upload = |value: &Value| program.upload(value.clone(), self.backend);
+            let args = set.args.iter().map(upload).collect::<Result<Vec<Value>, _>>().map_err(failed)?;
             for run in 0..=self.args.runs {
                 let start = Instant::now();
-                let done = program.run(&set.entry, set.args.clone(), self.backend, self.args.threads);
+                let done = program.call(&set.entry, args.clone(), &options);
                 let time = start.elapsed();
-                done.map_err(|f| status::run_failure(&program, &f))?;
+                done.map_err(failed)?;
                 if run > 0 {
                     least = least.min(time);
                 }

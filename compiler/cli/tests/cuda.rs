@@ -80,10 +80,11 @@ entry lengths (xss: [][]i32) : []i64 = map length xss";
     assert_eq!(program.call::<_, f64>("sum", (&twice,)).expect("a number"), 999_000.0);
     assert_eq!(program.call::<_, Vec<i64>>("lengths", (&xss,)).expect("numbers"), [0, 1, 2, 3]);
     assert!([&xs, &twice, &xss].iter().all(|v| v.is_on_device()), "nobody has looked at them");
-    // Another program has a stream of its own, and is given a copy.
+    // So are those that another program is given, which shares the device.
     let other = par::Context::new(par::Backend::Cuda).compile(PROGRAM).expect("a program");
     assert_eq!(other.call::<_, f64>("sum", (&xs,)).expect("a number"), 499_500.0);
-    assert!(!xs.is_on_device());
+    assert_eq!(other.call::<_, Vec<i64>>("lengths", (&xss,)).expect("numbers"), [0, 1, 2, 3]);
+    assert!(xs.is_on_device() && xss.is_on_device());
     let back: Vec<f64> = other.call("double", (&xs,)).expect("numbers");
     assert_eq!((back[0], back[999], back.len()), (0.0, 1998.0, 1000));
     drop(program);
@@ -386,6 +387,16 @@ int main(void) {
     if (i == 0 && (p_run_on("cpu", 0) || p_main(NULL, result, &again))) return puts(par_error_message());
   }
   par_value_free(result);
+  /* What is on the GPU is an argument of several calls, also on another back end. */
+  par_value *there = p_run_on("cuda", 0) ? NULL : p_upload(rows);
+  for (int i = 0; i < 3; i++) {
+    if (!there || p_run_on(i < 2 ? "cuda" : "cpu", 0) || p_main(NULL, there, &result)) return puts(par_error_message());
+    char *text = par_value_text(result);
+    puts(text);
+    par_text_free(text);
+    par_value_free(result);
+  }
+  par_value_free(there);
   int unknown = p_run_on("gpu", 0);
   printf("%d %s\n", unknown, par_error_message());
   int absent = p_run_on("cuda", 7);
@@ -404,11 +415,12 @@ int main(void) {
     command.env("PAR_CACHE", temporary("cubins"));
     let (status, out, err) = said(&command.output().expect("it runs"));
     let lines: Vec<&str> = out.lines().collect();
-    assert_eq!((status, err.as_str(), lines.len()), (Some(0), "", 7), "{out}");
+    assert_eq!((status, err.as_str(), lines.len()), (Some(0), "", 10), "{out}");
     assert_eq!(lines[..3], ["[[2i64, 5i64], [], [4i64]]"; 3]);
     assert_eq!(lines[3..5], ["[[2i64, 7i64], [], [4i64]]"; 2]);
-    assert_eq!(lines[5], "4 there is no back end `gpu`: they are cpu, cuda and auto");
-    assert_eq!(lines[6], "1 no CUDA device 7: there is only device 0");
+    assert_eq!(lines[5..8], ["[[2i64, 5i64], [], [4i64]]"; 3]);
+    assert_eq!(lines[8], "4 there is no back end `gpu`: they are cpu, cuda and auto");
+    assert_eq!(lines[9], "1 no CUDA device 7: there is only device 0");
 }
 
 par_trials::trials! {

@@ -4,7 +4,8 @@ mod stand_ins;
 
 use par_runtime::cuda::Gpu;
 use par_trials::cpp_compiler;
-use stand_ins::on_stand_ins;
+use stand_ins::{on_stand_ins, par, program, said, stand_ins, temporary};
+use std::path::PathBuf;
 
 const MB: usize = 1 << 20;
 
@@ -69,7 +70,9 @@ fn several_threads() {
         let gpu = &gpu;
         move || {
             gpu.enter().expect("its context");
-            (0..6).for_each(|i| round_trip(gpu, (100 << 10) * (1 + thread + 5 * i), i, (7 * thread + i) as u64));
+            (0..6).for_each(|i| {
+                round_trip(gpu, (100 << 10) * (1 + thread + 5 * i), i, (7 * thread + i) as u64)
+            });
         }
     };
     std::thread::scope(|scope| {
@@ -90,7 +93,144 @@ fn little_pinned_memory() {
     [MB, 5 * MB + 3, 40 * MB].iter().for_each(|n| round_trip(&gpu, *n, 1, *n as u64));
 }
 
+/// Bytes to the device and from it that the stand-in counted, and what else was said.
+fn copied(said: (Option<i32>, String, String)) -> (usize, usize, String) {
+    let (status, out, err) = said;
+    assert_eq!(status, Some(0), "{out}{err}");
+    let report = err.rsplit_once("running, ").expect("a report").1;
+    let mut numbers = report.split(' ').filter_map(|word| word.parse().ok());
+    let mut next = || numbers.next().expect("a number");
+    (next(), next(), out)
+}
+
+/// A program, and `n` random-looking numbers that it can take.
+fn with_input(name: &str, text: &str, input: &str) -> (PathBuf, String) {
+    let input = program(&format!("{name}.in"), input);
+    (program(&format!("{name}.par"), text), input.to_str().expect("a path").to_string())
+}
+
+fn numbers(n: i64) -> String {
+    let all: Vec<String> = (0..n).map(|i| (i * 7919 % 1000).to_string()).collect();
+    format!("[{}]", all.join(","))
+}
+
+/// Runs that are timed find their arguments on the device: they are copied once, however often the program runs.
+fn timed_runs_copy_their_arguments_once() {
+    let text = "entry main (xss: [][]i64) (ys: []i64) : ([]i64, []i64) = (map i64.sum xss, map (+ 1) ys)";
+    let rows = format!("[{}, [], [5], {}] {}", numbers(3000), numbers(100), numbers(50_000));
+    let (file, input) = with_input("timed", text, &rows);
+    let times = temporary("times");
+    let run = |options: &[&str]| {
+        let mut command = par(stand_ins());
+        command.env("EMU_REPORT", "1");
+        let fixed = ["--backend", "cuda", "--input", &input];
+        copied(stand_ins::run(&mut command, &file, &[&fixed[..], options].concat()))
+    };
+    let time = ["--time", times.to_str().expect("a path")];
+    let (once, back, right) = run(&[]);
+    let (timed, timed_back, out) = run(&[&time[..], &["--runs", "5"]].concat());
+    assert_eq!(out, right);
+    assert_eq!(std::fs::read_to_string(&times).expect("times").lines().count(), 5);
+    // 53101 elements and 5 offsets.
+    let argument_bytes = 8 * (53_101 + 5);
+    assert!(once >= argument_bytes && once < argument_bytes + 10_000, "{once}");
+    assert!(timed >= argument_bytes && timed < argument_bytes + 10_000, "{timed}");
+    // Results come back once, after the last run.
+    assert!(back > 400_000 && timed_back < back + 10_000, "{back} and {timed_back}");
+}
+
+/// What a run does to its arguments in place is not seen by the next one.
+fn timed_runs_do_not_see_each_others_updates() {
+    let text = "entry main [n] (xs: *[n]i64) : *[n]i64 = scatter xs (iota (n / 2)) (map (\\i -> xs[i] * 2 + 1) (iota (n / 2)))";
+    let (file, input) = with_input("updated", text, &numbers(1000));
+    let times = temporary("times-of-updates");
+    let on = |options: &[&str]| {
+        stand_ins::run(&mut par(stand_ins()), &file, &[&["--input", &input], options].concat())
+    };
+    let right = on(&[]);
+    let time = ["--backend", "cuda", "--runs", "4", "--time", times.to_str().expect("a path")];
+    assert_eq!((right.0, on(&time)), (Some(0), right.clone()));
+    assert_eq!(on(&["--backend", "cuda"]), right);
+}
+
+/// Both times of a call: `with_copies` has those that copy.
+fn bench_times_calls_with_and_without_copies() {
+    let text = format!(
+        "-- ==\n-- input {{ {} }} output {{ 14985000i64 }}\nentry main (xs: []i64) : i64 = i64.sum xs\n",
+        numbers(30_000)
+    );
+    let file = program("benched.par", &text);
+    let bench = |options: &[&str]| {
+        let mut command = par(stand_ins());
+        command.env("EMU_REPORT", "1").args(["bench", "--min-time", "0", "--runs", "3"]).arg(&file);
+        said(&command.args(options).output().expect("par runs"))
+    };
+    let (_, _, table) = copied(bench(&["--backend", "cuda"]));
+    assert!(table.lines().next().is_some_and(|head| head.ends_with("with copies")), "{table}");
+    let (up, _, json) = copied(bench(&["--backend", "cuda", "--json", "--processes", "1"]));
+    let report: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let times = |of: &str| report["results"][0][of].as_array().map(Vec::len);
+    assert_eq!((times("nanoseconds"), times("with_copies")), (Some(3), Some(3)), "{json}");
+    // Once before, and in each of the four runs that copy.
+    assert!(up > 5 * 240_000 && up < 5 * 240_000 + 20_000, "{up}");
+    let (status, table, _) = bench(&[]);
+    assert!(status == Some(0) && !table.contains("copies"), "{table}");
+}
+
+/// What was uploaded is passed to several calls, which do not change it.
+fn calls_share_what_was_uploaded() {
+    on_stand_ins("calls_share_what_was_uploaded", &[], share_uploads);
+}
+
+fn share_uploads() {
+    const PROGRAM: &str = "
+entry sums (xss: [][]i64) : []i64 = map i64.sum xss
+entry grow (xs: *[]i64) : *[]i64 = xs with [0] = xs[0] + 1";
+    let backend = par::Backend::Cuda;
+    let program = par::Context::new(backend).compile(PROGRAM).expect("a program");
+    let rows = program.upload("sums", (vec![vec![1i64, 2], vec![], vec![3]],)).expect("rows").remove(0);
+    assert!(rows.is_on_device());
+    (0..2).for_each(|_| {
+        let sums: Vec<i64> = program.call("sums", (&rows,)).expect("sums");
+        assert_eq!(sums, [3, 0, 3]);
+    });
+    assert!(rows.is_on_device());
+    // A call that consumes its argument changes a copy, as long as somebody has the value.
+    let xs = program.upload("grow", (vec![7i64, 8],)).expect("numbers").remove(0);
+    for _ in 0..2 {
+        assert_eq!(program.call::<_, Vec<i64>>("grow", (&xs,)).expect("numbers"), [8, 8]);
+    }
+    let back: Vec<i64> = par::embed::FromPar::from_par(xs).expect("numbers");
+    assert_eq!(back, [7, 8]);
+    let wrong = program.upload("grow", (1i64,)).expect_err("a number");
+    assert!(wrong.to_string().contains("xs"), "{wrong}");
+    let many = program.upload("grow", (1i64, 2i64)).expect_err("two numbers");
+    assert!(many.to_string().contains("takes 1 argument"), "{many}");
+}
+
+/// Rates both ways, also as data.
+fn transfers_are_timed() {
+    let bench = |options: &[&str]| {
+        let mut command = par(stand_ins());
+        said(&command.args(["bench", "--transfers"]).args(options).output().expect("par runs"))
+    };
+    let sizes = ["--backend", "cuda", "--elements", "1024", "--elements", "1000000"];
+    let (status, table, err) = bench(&sizes);
+    assert_eq!((status, err.as_str(), table.matches("by the driver").count()), (Some(0), "", 4), "{table}");
+    let (_, json, _) = bench(&[&sizes[..], &["--json"]].concat());
+    let report: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let results = report["results"].as_array().expect("results");
+    assert!(results.len() == 8 && results.iter().all(|r| r["seconds"].as_f64() > Some(0.0)), "{json}");
+    let (status, _, err) = bench(&[]);
+    assert!(status == Some(1) && err.contains("--transfers") && err.contains("--backend cuda"), "{err}");
+}
+
 par_trials::trials! {
+    transfers_are_timed, needs cpp_compiler();
+    timed_runs_copy_their_arguments_once, needs cpp_compiler();
+    timed_runs_do_not_see_each_others_updates, needs cpp_compiler();
+    bench_times_calls_with_and_without_copies, needs cpp_compiler();
+    calls_share_what_was_uploaded, needs cpp_compiler();
     transfers_of_all_sizes, needs cpp_compiler();
     transfers_of_several_threads, needs cpp_compiler();
     transfers_with_little_pinned_memory, needs cpp_compiler();

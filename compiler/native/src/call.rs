@@ -29,6 +29,14 @@ Formats are told by the file's first bytes or the ending of its name; FORMAT say
 (Futhark's), raw, npy, npz, csv, tsv (csv-header and csv-noheader say whether the first row has names), json, jsonl
 (a value in each line), mtx (Matrix Market), png, pgm, ppm, arrow, arrows (Arrow's streams), parquet. docs/data.md says what each of them can hold";
 
+/// A program that is called.
+pub trait Callee {
+    /// An argument where calls need it: on a GPU, if that is what the program runs on.
+    fn upload(&self, value: Value) -> Result<Value, Status>;
+    /// The result of a call. In timed runs it stays where it is.
+    fn call(&self, args: Vec<Value>) -> Result<Value, Status>;
+}
+
 /// A call: function, arguments, and where the result goes.
 #[derive(clap::Args)]
 pub struct Call {
@@ -62,7 +70,7 @@ pub struct Call {
     /// Run N times after one run that is not counted
     #[arg(long, value_name = "N", requires = "time")]
     runs: Option<usize>,
-    /// Write the time of each counted run to FILE: microseconds, one per line
+    /// Write the time of each counted run to FILE: microseconds, one per line. On a GPU the arguments are there before, and the result stays there
     #[arg(long, value_name = "FILE")]
     time: Option<PathBuf>,
 }
@@ -88,14 +96,14 @@ impl Call {
         &self,
         entry: &Entry,
         enter: fn(&'static str),
-        call: impl Fn(Vec<Value>) -> Result<Value, Status>,
+        callee: &impl Callee,
     ) -> Result<Status, Status> {
         Sink::show_texts(self.text);
         self.check_format()?;
         self.plot.as_deref().map_or(Ok(()), plot::check)?;
         enter("reading the input");
         let values = input::read(entry, &self.input).map_err(|message| status::fail(&message))?;
-        let (value, times) = self.timed(values, call)?;
+        let (value, times) = self.timed(values, callee)?;
         enter("writing the output");
         output::tidy_when_interrupted();
         // What is written to the terminal itself is seen.
@@ -147,14 +155,12 @@ impl Call {
     }
 
     /// The result and the microseconds of every counted run.
-    fn timed(
-        &self,
-        values: Vec<Value>,
-        call: impl Fn(Vec<Value>) -> Result<Value, Status>,
-    ) -> Result<(Value, Vec<u128>), Status> {
+    fn timed(&self, values: Vec<Value>, callee: &impl Callee) -> Result<(Value, Vec<u128>), Status> {
+        let there = |value| if self.is_timed() { callee.upload(value) } else { Ok(value) };
+        let values = values.into_iter().map(there).collect::<Result<Vec<Value>, Status>>()?;
         let once = |values| {
             let start = Instant::now();
-            let result = call(values);
+            let result = callee.call(values);
             let time = start.elapsed().as_micros();
             result.map(|value| (value, time))
         };

@@ -1,13 +1,13 @@
 //! Work of an executable: it is `par run` of its one program.
 
-use crate::call::Call;
+use crate::call::{Call, Callee};
 use crate::program::{Backend, Program};
 use crate::status::{self, Messages, Status};
 use crate::timeout;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use par_message::entries;
-use par_runtime::CancelToken;
 use par_runtime::image::Image;
+use par_runtime::{CancelToken, Entry, Options, RuntimeError, Value};
 use std::ffi::{CStr, OsString, c_char, c_int};
 use std::os::unix::ffi::OsStringExt;
 
@@ -107,11 +107,31 @@ fn run(args: &Args, program: &Program, token: &CancelToken) -> Result<Status, St
     options.memory_limit = args.memory_limit.or(options.memory_limit);
     options.reproducible |= args.reproducible;
     options.cancel = token.clone();
-    args.call.run(
-        entry,
-        |_| (),
-        |values| program.call(entry, values, &options).map_err(|e| status::run_error(&e, program.sources())),
-    )
+    options.keep_on_device = args.call.is_timed();
+    args.call.run(entry, |_| (), &Running { program, entry, options })
+}
+
+/// The program, about to be called.
+struct Running<'a> {
+    program: &'a Program,
+    entry: &'a Entry,
+    options: Options,
+}
+
+impl Running<'_> {
+    fn failed(&self, e: RuntimeError) -> Status {
+        status::run_error(&e, self.program.sources())
+    }
+}
+
+impl Callee for Running<'_> {
+    fn upload(&self, value: Value) -> Result<Value, Status> {
+        self.program.upload(value).map_err(|e| self.failed(e))
+    }
+
+    fn call(&self, args: Vec<Value>) -> Result<Value, Status> {
+        self.program.call(self.entry, args, &self.options).map_err(|e| self.failed(e))
+    }
 }
 
 /// Chooses what the program runs on. Kernels for GPUs are reproducible only if they were built so.

@@ -82,6 +82,12 @@ impl Program {
         Options { memory_limit, reproducible, ..Options::default() }
     }
 
+    /// A value that is where calls need it: on a GPU, if that is what they run on.
+    pub fn upload(&self, value: Value) -> Result<Value, RuntimeError> {
+        let executable = self.chosen.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(Value { columns: executable.upload(value.columns)?, ..value })
+    }
+
     /// Calls an entry point.
     pub fn call(&self, entry: &Entry, args: Vec<Value>, options: &Options) -> Result<Value, RuntimeError> {
         entry.check_arguments(&args)?;

@@ -273,6 +273,13 @@ impl Program {
         }
     }
 
+    /// A value that is where the back end needs it: for one on a GPU, a copy on it, which calls take without copying it again. It does not
+    /// change, so that it can be passed often; where it is passed for the last time, a call may update it in place. For other back ends it
+    /// is the same.
+    pub fn upload(&self, value: Value, backend: Backend) -> Result<Value, RunFailure> {
+        Ok(Value { columns: self.machine.upload(self, backend, value.columns)?, ..value })
+    }
+
     /// Calls an entry point. `threads` is for [`Backend::Cpu`]; 0 stands for all processors.
     pub fn run(
         &self,

@@ -14,9 +14,10 @@ mod rows;
 mod scalar;
 
 use crate::give::Hidden;
+use crate::kept::Kept;
 use crate::python::{ADAPT, CASES, FIELDS, RAGGED};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
-use par::embed::{Builder, View};
+use par::embed::{Builder, IntoPar, View};
 use par_runtime::entry::same_representation;
 use par_runtime::{Array, Column, Prim, Value, ValueType};
 use pyo3::prelude::*;
@@ -75,6 +76,13 @@ impl<'py> Taker<'py> {
         ty: &ValueType,
         out: &mut Vec<Column>,
     ) -> Result<(), Refusal> {
+        if dims.is_empty()
+            && let Ok(kept) = object.cast_exact::<Kept>()
+        {
+            let value = kept.get().0.to_par(ty).map_err(|m| Refusal::new(m.to_string()))?;
+            out.extend(value.columns);
+            return Ok(());
+        }
         match ty {
             ValueType::Prim(prim) if dims.is_empty() => out.push(Column::Scalar(self.scalar(object, *prim)?)),
             ValueType::Prim(prim) => self.leaf(object, dims, *prim, true, out)?,

@@ -20,9 +20,9 @@ mod nvrtc;
 mod unavailable;
 
 #[cfg(feature = "cuda")]
-pub(crate) use device::Loaded;
-#[cfg(feature = "cuda")]
 pub use device::{Argument, Cuda, Function, Gpu, Launch, Memory, Workbench, load};
+#[cfg(feature = "cuda")]
+pub(crate) use device::{Loaded, upload};
 pub use headers::HEADERS;
 #[cfg(not(feature = "cuda"))]
 pub use no_device::{Gpu, load};

@@ -48,12 +48,8 @@ impl Device for Cpu {
         Ok(a)
     }
 
-    fn download(_: &Run, a: Array) -> Result<Array, RuntimeError> {
-        Ok(a)
-    }
-
-    fn settle(_: &Run) -> Result<(), RuntimeError> {
-        Ok(())
+    fn fetch(_: &Run, all: Vec<Array>) -> Result<Vec<Array>, RuntimeError> {
+        Ok(all)
     }
 
     fn kernel(run: &Run, k: &Kernel, frame: &mut Frame, span: Span) -> Results<Cpu> {

@@ -56,14 +56,24 @@ pub trait Device: Clone + Debug + Sized {
 
     /// An array of the host's.
     fn upload(run: &Run<Self>, a: Array) -> ArrayResult<Self>;
+    /// Arrays for the host, which are copied together. Waits for all that is still to be done; fails if that does.
+    fn fetch(run: &Run<Self>, all: Vec<Self::Array>) -> Result<Vec<Array>, RuntimeError>;
     /// An array for the host.
-    fn download(run: &Run<Self>, a: Self::Array) -> Result<Array, RuntimeError>;
-    /// The same, copied when somebody looks at it, after all is done.
-    fn keep(run: &Run<Self>, a: Self::Array) -> Result<Array, RuntimeError> {
-        Self::download(run, a)
+    fn download(run: &Run<Self>, a: Self::Array) -> Result<Array, RuntimeError> {
+        Ok(Self::fetch(run, vec![a])?.swap_remove(0))
+    }
+    /// An array for the host that is copied when somebody looks at it, after all is done; none if it must be fetched.
+    fn keep(_: &Run<Self>, _: &Self::Array) -> Option<Array> {
+        None
+    }
+    /// The offsets of a descriptor, which the host has, as an array from which it is made again without a copy.
+    fn keep_desc(_: &Run<Self>, _: &Self::Desc, offsets: Array) -> Array {
+        offsets
     }
     /// Waits for what is still to be done; fails if that does.
-    fn settle(run: &Run<Self>) -> Result<(), RuntimeError>;
+    fn settle(run: &Run<Self>) -> Result<(), RuntimeError> {
+        Self::fetch(run, Vec::new()).map(drop)
+    }
 
     /// An iteration of a loop has ended.
     fn end_iteration(_: &Run<Self>) -> Result<(), RuntimeError> {

@@ -118,6 +118,16 @@ impl Executable {
         self.start(fun, args, options, true)
     }
 
+    /// Arguments that are on the GPU of the program already when they are passed to calls. They do not change, so that they can be passed
+    /// often. On the processor they are what they were.
+    pub fn upload(&self, args: Vec<Column>) -> Result<Vec<Column>, RuntimeError> {
+        match &self.code {
+            Compiled::Cpu(..) => Ok(args),
+            #[cfg(feature = "cuda")]
+            Compiled::Gpu(loaded) => crate::cuda::upload(loaded, args),
+        }
+    }
+
     fn start(
         &self,
         fun: usize,
@@ -256,15 +266,22 @@ fn export<D: Device>(
     results: Vec<HostValue<D>>,
     keep: bool,
 ) -> Result<Vec<Column>, RuntimeError> {
-    D::settle(run)?;
+    let kept = |a: &D::Array| if keep { D::keep(run, a) } else { None };
+    let wanted = results.iter().filter_map(|value| match value {
+        HostValue::Array(a) if kept(a).is_none() => Some(a.clone()),
+        HostValue::Desc(d) => Some(D::offsets(d)),
+        _ => None,
+    });
+    let mut fetched = D::fetch(run, wanted.collect())?.into_iter();
+    let mut fetched = || fetched.next().ok_or_else(|| internal("a result that was not fetched"));
     let is_size = |i: usize| types.is_some_and(|c| matches!(c.get(i), Some(ColumnType::Size)));
     let column = |(i, value): (usize, HostValue<D>)| {
         Ok(match value {
             HostValue::Scalar(Scalar::I64(n)) if is_size(i) => Column::Size(n),
             HostValue::Scalar(x) => Column::Scalar(x),
-            HostValue::Array(a) if keep => Column::Data(D::keep(run, a)?),
-            HostValue::Array(a) => Column::Data(D::download(run, a)?),
-            HostValue::Desc(d) => Column::Offsets(D::download(run, D::offsets(&d))?),
+            HostValue::Array(a) => Column::Data(kept(&a).map_or_else(&mut fetched, Ok)?),
+            HostValue::Desc(d) if keep => Column::Offsets(D::keep_desc(run, &d, fetched()?)),
+            HostValue::Desc(_) => Column::Offsets(fetched()?),
             HostValue::Empty | HostValue::Rope(_) => {
                 return Err(internal(&format!("result {i} is neither scalar nor array")));
             }

@@ -7,7 +7,7 @@
 //! C compiler's message.
 
 use super::NoTimes;
-use super::sample::Effort;
+use super::sample::{Effort, Times};
 use crate::build::{c_type, identifier};
 use crate::measure::size;
 use par::testing::DataSet;
@@ -171,14 +171,14 @@ impl Functions {
         Functions { source: source.into(), compiled: None }
     }
 
-    /// The nanoseconds of each run of a call in C, and the bytes of the result. Nothing if the file has no function for it, or none
+    /// Times of a call in C. Nothing if the file has no function for it, or none
     /// that could be compiled, which is said once.
     pub(super) fn times(
         &mut self,
         program: &Program,
         set: &DataSet,
         effort: &Effort,
-    ) -> Result<Option<(Vec<u64>, u64)>, NoTimes> {
+    ) -> Result<Option<Times>, NoTimes> {
         let is_first = self.compiled.is_none();
         let compiled = self.compiled.get_or_insert_with(|| compile(&self.source, program));
         let compiled = match compiled {
@@ -193,8 +193,8 @@ impl Functions {
             .run(&set.entry, set.args.clone(), effort.backend, effort.threads)
             .map_err(NoTimes::Call)?;
         let times = compiled.times(entry, &set.args, &wanted, effort);
-        let times = times.map_err(|m| NoTimes::Function(format!("{}: {m}", self.source.display())))?;
-        Ok(Some((times, size(&wanted))))
+        let nanoseconds = times.map_err(|m| NoTimes::Function(format!("{}: {m}", self.source.display())))?;
+        Ok(Some(Times { nanoseconds, with_copies: Vec::new(), result: size(&wanted) }))
     }
 }
 

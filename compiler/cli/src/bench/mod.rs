@@ -4,6 +4,7 @@
 //! - `stats`: medians, intervals, whether a change is one.
 //! - `bandwidth`: how fast this machine copies.
 //! - `kernels`: the bulk operations of a GPU, one by one.
+//! - `transfers`: copies to a GPU and back.
 //! - `c`: functions in C beside entry points.
 //! - `turns`: several processes.
 //! - `report`: the table, the results as data, the comparison.
@@ -15,6 +16,8 @@ mod kernels;
 mod report;
 mod sample;
 mod stats;
+#[cfg(feature = "cuda")]
+mod transfers;
 mod turns;
 
 use crate::files::programs;
@@ -27,7 +30,7 @@ use indicatif::ProgressBar;
 use par::Backend;
 use par::testing::{NoData, Settings, data_sets};
 use report::{Measured, Report};
-use sample::Effort;
+use sample::{Effort, Times};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -44,6 +47,7 @@ result; their rate is compared with that of a plain copy on this machine, by as 
     par bench sort.par --against ../old/par                  the same program, compiled by another par
     par bench sort.par --against sort.c --threads 1          a function in C beside each entry point
     par bench --kernels --backend cuda                       scan, filter, sort, … compared with a copy on the GPU
+    par bench --transfers --backend cuda                     arrays to the GPU and back
 
 Exit status: 0 all was measured; 1 a call failed, or a file cannot be read; 2, 3, 101 as of `par run`.";
 
@@ -52,13 +56,16 @@ Exit status: 0 all was measured; 1 a call failed, or a file cannot be read; 2, 3
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
     /// Programs, or folders with programs
-    #[arg(value_name = "FILE", required_unless_present = "kernels")]
+    #[arg(value_name = "FILE", required_unless_present = "of_gpu")]
     files: Vec<PathBuf>,
     /// Instead of programs, time the bulk operations of a GPU one by one, and beside them the textbook's variants
-    #[arg(long, conflicts_with_all = ["files", "compare"])]
+    #[arg(long, group = "of_gpu", conflicts_with_all = ["files", "compare"])]
     kernels: bool,
-    /// With --kernels: on arrays of so many elements; may be repeated
-    #[arg(long, value_name = "N", requires = "kernels", default_values = ["65536", "1048576", "16777216", "268435456"], value_parser = clap::value_parser!(u64).range(1024..1 << 32))]
+    /// Instead of programs, time copies of arrays to a GPU and back, and beside them the driver's own
+    #[arg(long, group = "of_gpu", conflicts_with_all = ["files", "compare"])]
+    transfers: bool,
+    /// With --kernels and --transfers: on arrays of so many elements of 4 bytes; may be repeated
+    #[arg(long, value_name = "N", requires = "of_gpu", default_values = ["65536", "1048576", "16777216", "268435456"], value_parser = clap::value_parser!(u64).range(1024..1 << 32))]
     elements: Vec<u64>,
     /// What to run them on
     #[arg(long, value_enum, default_value = "cpu")]
@@ -86,7 +93,7 @@ pub struct Args {
     compare: Option<PathBuf>,
     /// Measure another version of the program in turns with this one, or the same with another `par`; only what differs is shown. A file
     /// in C has a function `c_NAME` for each entry point NAME: docs/performance.md says what it takes
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["compare", "kernels"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["compare", "of_gpu"])]
     against: Option<PathBuf>,
     /// Measure in N processes [default: 5 with --json, --compare and --against, else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -114,8 +121,8 @@ pub struct Args {
 
 /// Measures all calls and prints what they take.
 pub fn bench(args: &Args) -> Result<Status, Status> {
-    if args.kernels {
-        return bench_kernels(args);
+    if args.kernels || args.transfers {
+        return bench_gpu(args);
     }
     if args.part {
         let (report, failed) = measure(args)?;
@@ -156,24 +163,34 @@ fn measure(args: &Args) -> Result<(Report, Option<Status>), Status> {
         return Err(failed.unwrap_or_else(nothing));
     }
     let (threads, copy_rate) = match backend {
-        Backend::Cuda => (0, par::gpu_copy_rate(args.limits.device()).map_err(|m| status::fail(&m))?),
+        Backend::Cuda => {
+            (report::GPU, par::gpu_copy_rate(args.limits.device()).map_err(|m| status::fail(&m))?)
+        }
         _ => (threads(args), bandwidth::copy(threads(args))),
     };
     Ok((Report { threads, copy_rate, results }, failed))
 }
 
 #[cfg(not(feature = "cuda"))]
-fn bench_kernels(_: &Args) -> Result<Status, Status> {
+fn bench_gpu(_: &Args) -> Result<Status, Status> {
     Err(status::built_without("cuda"))
 }
 
 #[cfg(feature = "cuda")]
-fn bench_kernels(args: &Args) -> Result<Status, Status> {
+fn bench_gpu(args: &Args) -> Result<Status, Status> {
     if args.backend.choose(args.limits.device(), false) != Backend::Cuda {
-        return Err(status::fail("--kernels times those of a GPU: use it with --backend cuda"));
+        let option = if args.kernels { "--kernels" } else { "--transfers" };
+        return Err(status::fail(&format!("{option} measures a GPU: use it with --backend cuda")));
     }
-    let report = kernels::measure(args.limits.device(), &args.elements)?;
-    write_text(args, &if args.json { report.json() } else { report.table() })?;
+    let device = args.limits.device();
+    let text = if args.kernels {
+        let report = kernels::measure(device, &args.elements)?;
+        if args.json { report.json() } else { report.table() }
+    } else {
+        let report = transfers::measure(device, &args.elements)?;
+        if args.json { report.json() } else { report.table() }
+    };
+    write_text(args, &text)?;
     Ok(Status::Success)
 }
 
@@ -247,13 +264,14 @@ impl Bench<'_> {
             };
             match times {
                 Ok(None) => {}
-                Ok(Some((nanoseconds, result))) => self.results.push(Measured {
+                Ok(Some(Times { nanoseconds, with_copies, result })) => self.results.push(Measured {
                     medians: vec![stats::median_of(&nanoseconds)],
                     file: path.display().to_string(),
                     entry: set.entry.clone(),
                     name: set.name.clone(),
                     bytes: set.args.iter().map(size).sum::<u64>() + result,
                     nanoseconds,
+                    with_copies,
                 }),
                 Err(problem) => {
                     failed.get_or_insert(bar.suspend(|| match problem {

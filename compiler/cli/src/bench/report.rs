@@ -10,13 +10,16 @@ use std::time::Duration;
 /// The results of one `par bench`.
 #[derive(Serialize, Deserialize)]
 pub struct Report {
-    /// Number of threads; 0 stands for a GPU.
+    /// Number of threads; [`GPU`] stands for one.
     pub threads: usize,
     /// Bytes read and written per second by a plain copy.
     pub copy_rate: f64,
     /// One for each call.
     pub results: Vec<Measured>,
 }
+
+/// No threads.
+pub const GPU: usize = 0;
 
 /// Times of one call.
 #[derive(Serialize, Deserialize)]
@@ -31,6 +34,9 @@ pub struct Measured {
     pub bytes: u64,
     /// Of every run, in the order of the runs.
     pub nanoseconds: Vec<u64>,
+    /// On a GPU, of every run that copies the arguments there and the result back; the others do not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub with_copies: Vec<u64>,
     /// The median of each process that measured it.
     #[serde(default)]
     pub medians: Vec<u64>,
@@ -52,6 +58,13 @@ impl Measured {
         let mut sorted = if self.medians.len() > 1 { &self.medians } else { &self.nanoseconds }.clone();
         sorted.sort_unstable();
         sorted
+    }
+
+    /// The median with copies, as a column.
+    fn copies(&self) -> String {
+        let mut sorted = self.with_copies.clone();
+        sorted.sort_unstable();
+        if sorted.is_empty() { String::new() } else { format!(" {:>11}", time(median(&sorted))) }
     }
 
     fn is_sure(&self) -> bool {
@@ -80,6 +93,7 @@ impl Report {
             match self.results.iter_mut().find(|known| known.is_of(&m)) {
                 Some(known) => {
                     known.nanoseconds.extend(m.nanoseconds);
+                    known.with_copies.extend(m.with_copies);
                     known.medians.extend(m.medians);
                 }
                 None => self.results.push(m),
@@ -109,11 +123,14 @@ impl Report {
             "{:<wide$} {:>9} {:>21} {:>5} {:>9} {:>11} {:>8}\n",
             "call", "median", "95 % interval", "runs", "bytes", "rate", "of copy"
         );
+        if self.threads == GPU {
+            out.insert_str(out.len() - 1, &format!(" {:>11}", "with copies"));
+        }
         for (call, m) in calls.iter().zip(&self.results) {
             let sorted = m.sorted();
             let (middle, (lo, hi)) = (median(&sorted), interval(&sorted));
             let rate = m.bytes as f64 / (middle.max(1.0) / 1e9);
-            let _ = writeln!(
+            let _ = write!(
                 out,
                 "{call:<wide$} {:>9} {:>21} {:>5} {:>9} {:>9}/s {:>6.1} %",
                 time(middle),
@@ -123,9 +140,12 @@ impl Report {
                 bytes(rate as u64),
                 100.0 * rate / self.copy_rate
             );
+            out.push_str(&m.copies());
+            out.push('\n');
         }
         let threads = match self.threads {
-            0 => "on a GPU, arguments and results copied each time".into(),
+            GPU => "on a GPU, where arguments and results are; with copies: they are copied there and back"
+                .into(),
             1 => "1 thread".into(),
             n => format!("{n} threads"),
         };

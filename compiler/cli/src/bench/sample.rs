@@ -2,7 +2,7 @@
 
 use crate::measure::size;
 use par::testing::DataSet;
-use par::{Backend, Program, RunFailure};
+use par::{Backend, CallOptions, Program, RunFailure, Value};
 use std::time::{Duration, Instant};
 
 /// How often a call is run.
@@ -19,11 +19,45 @@ pub struct Effort {
     pub most: Duration,
 }
 
-/// The nanoseconds of each run in order, and the bytes of the result.
-pub fn times(program: &Program, set: &DataSet, effort: &Effort) -> Result<(Vec<u64>, u64), RunFailure> {
+/// How long the runs of a call took.
+pub struct Times {
+    /// Nanoseconds of each run in order. On a GPU the arguments are there before, and the result stays there.
+    pub nanoseconds: Vec<u64>,
+    /// On a GPU, the same with the arguments copied there and the result copied back.
+    pub with_copies: Vec<u64>,
+    /// Bytes of the result.
+    pub result: u64,
+}
+
+/// Runs a call often enough.
+pub fn times(program: &Program, set: &DataSet, effort: &Effort) -> Result<Times, RunFailure> {
+    let upload = |value: &Value| program.upload(value.clone(), effort.backend);
+    let there = set.args.iter().map(upload).collect::<Result<Vec<Value>, RunFailure>>()?;
+    let (nanoseconds, result) = runs(program, &set.entry, &there, effort, true)?;
+    let with_copies = match effort.backend {
+        Backend::Cuda => runs(program, &set.entry, &set.args, effort, false)?.0,
+        _ => Vec::new(),
+    };
+    Ok(Times { nanoseconds, with_copies, result })
+}
+
+/// The nanoseconds of each run with these arguments, and the bytes of the result, which stays on the device if it is kept there.
+fn runs(
+    program: &Program,
+    entry: &str,
+    args: &[Value],
+    effort: &Effort,
+    keep_on_device: bool,
+) -> Result<(Vec<u64>, u64), RunFailure> {
+    let options = CallOptions {
+        backend: effort.backend,
+        threads: effort.threads,
+        keep_on_device,
+        ..CallOptions::default()
+    };
     let run = || {
         let start = Instant::now();
-        let value = program.run(&set.entry, set.args.clone(), effort.backend, effort.threads)?;
+        let value = program.call(entry, args.to_vec(), &options)?;
         Ok::<_, RunFailure>((start.elapsed(), value))
     };
     let (_, value) = run()?;

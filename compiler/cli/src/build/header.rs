@@ -82,7 +82,8 @@ pub fn interface(library: &str, entries: &[&Entry]) -> Interface {
         "#include \"{library}.h\"\n\nextern const char {image}[];\n\
          par_status par_image_call(const void *, const char *, const par_options *, size_t, const par_value *const *, par_value **);\n\
          par_value *par_image_read(const void *, const char *, size_t, const char *);\n\
-         par_status par_image_run_on(const void *, const char *, size_t);\n"
+         par_status par_image_run_on(const void *, const char *, size_t);\n\
+         par_value *par_image_upload(const void *, const par_value *);\n"
     );
     let chooser = format!("{prefix}_run_on");
     let choose = format!("par_status {chooser}(const char *backend, size_t device)");
@@ -92,7 +93,15 @@ pub fn interface(library: &str, entries: &[&Entry]) -> Interface {
          * Programs for GPUs are built with --gpu. */\n{choose};\n"
     );
     let _ = write!(code, "\n{choose} {{\n  return par_image_run_on({image}, backend, device);\n}}\n");
-    let (mut taken, mut own) = (HashSet::from([chooser.clone()]), vec![chooser]);
+    let uploader = format!("{prefix}_upload");
+    let upload = format!("par_value *{uploader}(const par_value *value)");
+    let _ = write!(
+        header,
+        "\n/* A value with elements on the GPU, if that is what calls run on: arguments of several calls are copied there once. */\n{upload};\n"
+    );
+    let _ = write!(code, "\n{upload} {{\n  return par_image_upload({image}, value);\n}}\n");
+    let mut own = vec![chooser, uploader];
+    let mut taken: HashSet<String> = own.iter().cloned().collect();
     for entry in entries {
         let function = unique(&format!("{prefix}_{}", identifier(&entry.name)), &mut taken);
         own.extend([function.clone(), format!("{function}_read")]);

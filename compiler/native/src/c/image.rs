@@ -77,6 +77,15 @@ unsafe extern "C" fn par_image_run_on(image: *const Image, backend: *const c_cha
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn par_image_upload(image: *const Image, value: *const ParValue) -> *mut ParValue {
+    made_value(|| {
+        // SAFETY: the header asks for a value, and the library passes its image.
+        let (program, value) = unsafe { (program(image)?, &reference(value)?.0) };
+        program.upload(value.clone()).map_err(|e| Failure::of_run(&e, program.sources()))
+    })
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn par_image_read(
     image: *const Image,
     name: *const c_char,

@@ -105,6 +105,29 @@ impl Program {
         self.prepare(entry).call(args)
     }
 
+    /// Arguments of an entry point for several calls: as values that are on the GPU already, if that is what the context runs on. Calls do not
+    /// change them.
+    ///
+    /// ```
+    /// use par::{Backend, Context};
+    ///
+    /// let program = Context::new(Backend::Auto).compile("entry dot (xs: []f32) (ys: []f32): f32 = f32.sum (map2 (*) xs ys)")?;
+    /// let args = program.upload("dot", (&[1.0f32, 2.0], &[3.0f32, 4.0]))?;
+    /// assert_eq!(program.call::<_, f32>("dot", (&args[0], &args[1]))?, 11.0);
+    /// assert_eq!(program.call::<_, f32>("dot", (&args[0], &[1.0f32, 1.0]))?, 3.0);
+    /// # Ok::<(), par::Error>(())
+    /// ```
+    pub fn upload<A: Args>(&self, entry: &str, args: A) -> Result<Vec<Value>, Error> {
+        let found = self.program.choose_entry(Some(entry)).map_err(Mismatch::new)?;
+        args.to_values(found)?.into_iter().map(|value| self.upload_value(value)).collect()
+    }
+
+    /// As [`Program::upload`], for a value.
+    pub fn upload_value(&self, value: Value) -> Result<Value, Error> {
+        let there = self.program.upload(value, self.context.backend);
+        there.map_err(|failure| Error::of_call(failure, &self.program))
+    }
+
     /// A call whose limits differ from the context's.
     ///
     /// ```

@@ -151,6 +151,19 @@ impl Machine {
         }
     }
 
+    /// Columns where a back end needs them.
+    pub(super) fn upload(
+        &self,
+        program: &Program,
+        backend: Backend,
+        columns: Vec<Column>,
+    ) -> Result<Vec<Column>, RunFailure> {
+        match program.chosen(backend) {
+            Backend::Cuda => Ok(program.cuda()?.upload(columns)?),
+            _ => Ok(columns),
+        }
+    }
+
     /// Runs an entry point's code, within a limit of memory.
     pub(super) fn execute(
         &self,

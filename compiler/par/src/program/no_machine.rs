@@ -42,6 +42,16 @@ impl Machine {
         }
     }
 
+    /// The same columns: there is no GPU.
+    pub(super) fn upload(
+        &self,
+        _: &Program,
+        _: Backend,
+        columns: Vec<Column>,
+    ) -> Result<Vec<Column>, RunFailure> {
+        Ok(columns)
+    }
+
     /// Runs an entry point within a limit of memory. Of costs only the bytes held are known.
     pub(super) fn execute(
         &self,

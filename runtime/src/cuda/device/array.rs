@@ -1,8 +1,11 @@
 //! Arrays in the memory of a device, in counted buffers.
 
 use super::driver::{Address, Gpu};
+use super::run::broken;
 use crate::array::{self, OutOfMemory, Remote};
+use crate::check::{RuntimeError, Span};
 use crate::exec::device::Held;
+use crate::exec::out_of_memory;
 use crate::prim::Prim;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -119,7 +122,7 @@ impl Array {
     /// An array of the host's; what stayed on this device is there.
     pub fn of_host(gpu: &Arc<Gpu>, host: array::Array) -> Array {
         if let Some(Kept(there)) = host.held_by()
-            && Arc::ptr_eq(&there.buffer.gpu, gpu)
+            && there.is_on(gpu)
             && host.prim() == there.prim
         {
             return there.clone().with_len(host.len());
@@ -130,9 +133,24 @@ impl Array {
         Array { prim, len, buffer: Arc::new(buffer) }
     }
 
+    /// A copy of an array of the host's, which needs the host's no more; what stayed on this device is there.
+    pub fn uploaded(gpu: &Arc<Gpu>, host: array::Array) -> Result<Array, RuntimeError> {
+        let there = Array::of_host(gpu, host);
+        let Some(host) = there.host() else { return Ok(there) };
+        let none = |e| out_of_memory(e, Span::default());
+        let copy = Array::fresh(gpu, &Arc::new(Account::default()), there.prim, there.len).map_err(none)?;
+        gpu.upload(copy.address().map_err(none)?, host.bytes()).map_err(broken)?;
+        Ok(copy)
+    }
+
     /// As an array of the host's that is copied when somebody looks at it.
     pub fn kept(self) -> array::Array {
         array::Array::remote(self.prim, self.len, Kept(self))
+    }
+
+    /// True if it is on this device.
+    pub fn is_on(&self, gpu: &Arc<Gpu>) -> bool {
+        Arc::ptr_eq(&self.buffer.gpu, gpu)
     }
 
     /// Where its elements are.

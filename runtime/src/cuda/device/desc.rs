@@ -30,13 +30,27 @@ impl Desc {
         Desc { offsets, total, longest, lengths, seg_ids, span }
     }
 
-    /// From `rows + 1` offsets.
+    /// From `rows + 1` offsets; those that stayed on this device are there.
     pub fn of_host(gpu: &Arc<Gpu>, offsets: array::Array) -> Desc {
-        let at = offsets.slice::<i64>();
-        let total = at.last().map_or(0, |n| *n as usize);
-        let longest = at.windows(2).map(|w| (w[1] - w[0]) as usize).max().unwrap_or(0);
-        let d = Desc::new(Array::of_host(gpu, offsets), Span::default());
-        Desc { total: total.into(), longest: longest.into(), ..d }
+        if let Some(Kept { there, longest, .. }) = offsets.held_by()
+            && there.is_on(gpu)
+        {
+            return Desc::known(there.clone(), &offsets, *longest);
+        }
+        let longest = longest_row(&offsets);
+        Desc::known(Array::of_host(gpu, offsets.clone()), &offsets, longest)
+    }
+
+    /// From offsets on the device that the host has, too.
+    fn known(there: Array, here: &array::Array, longest: usize) -> Desc {
+        let total = here.slice::<i64>().last().map_or(0, |n| *n as usize);
+        Desc { total: total.into(), longest: longest.into(), ..Desc::new(there, Span::default()) }
+    }
+
+    /// Its offsets, which the host has, as an array of the host's that remembers where they are on the device.
+    pub fn kept(&self, here: array::Array) -> array::Array {
+        let longest = self.longest.get().copied().unwrap_or_else(|| longest_row(&here));
+        array::Array::from_owner(Prim::I64, Kept { here, there: self.offsets.clone(), longest })
     }
 
     /// `rows + 1` offsets.
@@ -99,6 +113,24 @@ impl Desc {
         let a = cuda.fresh(Prim::I64, total, span)?;
         bulk::rows_of(cuda, address(&a, span)?, address(&self.offsets, span)?, self.rows(), total)?;
         Ok(self.seg_ids.get_or_init(|| a).clone())
+    }
+}
+
+fn longest_row(offsets: &array::Array) -> usize {
+    offsets.slice::<i64>().windows(2).map(|w| (w[1] - w[0]) as usize).max().unwrap_or(0)
+}
+
+/// Offsets that are on a device as well.
+struct Kept {
+    here: array::Array,
+    there: Array,
+    /// Length of the longest row.
+    longest: usize,
+}
+
+impl AsRef<[u8]> for Kept {
+    fn as_ref(&self) -> &[u8] {
+        self.here.bytes()
     }
 }
 

@@ -12,9 +12,10 @@ use crate::array::OutOfMemory;
 use crate::cancel::CancelToken;
 use cudarc::driver::result::{self, DriverError, device, event, mem_pool, module, primary_ctx};
 use cudarc::driver::sys;
+use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Instant;
 
 /// An address on the device.
@@ -93,9 +94,16 @@ fn probe() -> Result<usize, Unavailable> {
     Ok(usize::try_from(count).unwrap_or(0))
 }
 
+/// Devices that somebody has, by their numbers.
+static OPEN: Mutex<BTreeMap<usize, Weak<Gpu>>> = Mutex::new(BTreeMap::new());
+
 impl Gpu {
-    /// The device of that number.
+    /// The device of that number. All who have it share it, so that what one program leaves there is there for another one.
     pub fn open(number: usize) -> Result<Arc<Gpu>, Unavailable> {
+        let mut open = OPEN.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(gpu) = open.get(&number).and_then(Weak::upgrade) {
+            return Ok(gpu);
+        }
         let count = probe()?;
         if count == 0 {
             return Err(Unavailable("no CUDA device: the driver finds none; use --backend cpu".into()));
@@ -105,7 +113,10 @@ impl Gpu {
                 if count == 1 { "there is only device 0".into() } else { format!("there are {count}") };
             return Err(Unavailable(format!("no CUDA device {number}: {known}")));
         }
-        Gpu::prepare(number as i32).map(Arc::new).map_err(|e| Unavailable::of("opening the device", e))
+        let gpu = Gpu::prepare(number as i32).map_err(|e| Unavailable::of("opening the device", e))?;
+        let gpu = Arc::new(gpu);
+        open.insert(number, Arc::downgrade(&gpu));
+        Ok(gpu)
     }
 
     fn prepare(number: i32) -> Result<Gpu, DriverError> {
@@ -214,30 +225,40 @@ impl Gpu {
 
     /// Copies to the device; the source may change as soon as this returns.
     pub fn upload(&self, to: Address, from: &[u8]) -> Result<(), DriverError> {
+        if from.len() < LARGE {
+            return self.upload_plainly(to, from);
+        }
+        self.flush()?;
+        let staged = self.staging.upload(&self.stream, to, from);
+        staged.unwrap_or_else(|| self.upload_plainly(to, from))
+    }
+
+    /// The same by the driver itself.
+    pub fn upload_plainly(&self, to: Address, from: &[u8]) -> Result<(), DriverError> {
         if from.is_empty() {
             return Ok(());
         }
         self.flush()?;
-        if from.len() >= LARGE
-            && let Some(sent) = self.staging.upload(&self.stream, to, from)
-        {
-            return sent;
-        }
         // SAFETY: the callers pass memory of this many bytes. Ordinary memory is copied before the call returns.
         unsafe { result::memcpy_htod_async(to, from, self.stream.raw()) }
     }
 
     /// Copies from the device, when [`Gpu::wait`] has returned.
     pub fn download(&self, to: &mut [u8], from: Address) -> Result<(), DriverError> {
+        if to.len() < LARGE {
+            return self.download_plainly(to, from);
+        }
+        self.work().replay.end(&self.stream)?;
+        let staged = self.staging.download(&self.stream, to, from);
+        staged.unwrap_or_else(|| self.download_plainly(to, from))
+    }
+
+    /// The same by the driver itself.
+    pub fn download_plainly(&self, to: &mut [u8], from: Address) -> Result<(), DriverError> {
         if to.is_empty() {
             return Ok(());
         }
         self.work().replay.end(&self.stream)?;
-        if to.len() >= LARGE
-            && let Some(come) = self.staging.download(&self.stream, to, from)
-        {
-            return come;
-        }
         // SAFETY: as above; the callers wait before they release `to`.
         unsafe { result::memcpy_dtoh_async(to, from, self.stream.raw()) }
     }

@@ -23,6 +23,7 @@ pub use run::Cuda;
 pub use workbench::{Argument, Launch, Memory, Workbench};
 
 pub(crate) use module::Loaded;
+pub(crate) use run::upload;
 
 use super::{
     Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, Program, cache, headers, nvrtc, unavailable,

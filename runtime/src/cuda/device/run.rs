@@ -3,6 +3,7 @@
 use super::array::{Account, Array};
 use super::driver::{Address, Function, Gpu};
 use super::replay::Record;
+use super::staging::LARGE;
 use super::watch::Guard;
 use super::{Kernel, Loaded, bulk, desc, rope, sort};
 use crate::array::{self, OutOfMemory};
@@ -14,6 +15,7 @@ use crate::exec::{Options, Run, internal, out_of_memory};
 use crate::prim::{Prim, Scalar};
 use crate::profile::Counters;
 use crate::rope::Rope;
+use crate::value::Column;
 use cudarc::driver::DriverError;
 use std::cell::Cell;
 use std::fmt;
@@ -145,11 +147,25 @@ impl<'a> Cuda<'a> {
 
     /// Waits, and copies bytes to the host. Fails with the check that failed, if one did.
     pub(super) fn fetch(&self, to: &mut [u8], from: Address) -> Result<(), RuntimeError> {
+        self.fetch_all(&mut [(to, from)])
+    }
+
+    /// As [`Cuda::fetch`], for bytes of several arrays, for which it waits together.
+    fn fetch_all(&self, copies: &mut [(&mut [u8], Address)]) -> Result<(), RuntimeError> {
         let mut record = [0u8; 8 * RECORD];
         let at = address(&self.failure, Span::default())?;
         let gpu = self.gpu();
-        let asked = gpu.download(&mut record, at).and_then(|()| gpu.download(to, from));
-        asked.and_then(|()| gpu.wait()).map_err(broken)?;
+        let mut asked = gpu.download(&mut record, at);
+        // What a run leaves that has failed is not worth a large copy.
+        if copies.iter().map(|(to, _)| to.len()).sum::<usize>() >= LARGE {
+            asked.and_then(|()| gpu.wait()).map_err(broken)?;
+            self.check(&record)?;
+            asked = Ok(());
+        }
+        let asked = asked.and_then(|()| copies.iter_mut().try_for_each(|(to, from)| gpu.download(to, *from)));
+        // The device may still write to what was asked for.
+        let waited = gpu.wait();
+        asked.and(waited).map_err(broken)?;
         self.check(&record)
     }
 
@@ -206,22 +222,30 @@ impl<'a> Device for Cuda<'a> {
         Ok(Array::of_host(run.device.gpu(), a))
     }
 
-    fn download(run: &Run<Self>, a: Array) -> Result<array::Array, RuntimeError> {
-        if let Some(host) = a.host() {
-            return Ok(if a.len() == host.len() { host.clone() } else { part_of(host, a.len())? });
+    fn fetch(run: &Run<Self>, all: Vec<Array>) -> Result<Vec<array::Array>, RuntimeError> {
+        let mut here = Vec::with_capacity(all.len());
+        for a in &all {
+            here.push(match a.host() {
+                Some(host) if a.len() == host.len() => host.clone(),
+                Some(host) => part_of(host, a.len())?,
+                None => array::Array::try_uninit(a.prim(), a.len())
+                    .map_err(|e| out_of_memory(e, Span::default()))?,
+            });
         }
-        let mut host =
-            array::Array::try_uninit(a.prim(), a.len()).map_err(|e| out_of_memory(e, Span::default()))?;
-        run.device.fetch(host.bytes_mut(), address(&a, Span::default())?)?;
-        Ok(host)
+        let mut copies = Vec::new();
+        for (to, from) in here.iter_mut().zip(&all).filter(|(_, a)| a.host().is_none()) {
+            copies.push((to.bytes_mut(), address(from, Span::default())?));
+        }
+        run.device.fetch_all(&mut copies)?;
+        Ok(here)
     }
 
-    fn keep(run: &Run<Self>, a: Array) -> Result<array::Array, RuntimeError> {
-        if a.host().is_some() || a.len() == 0 { Self::download(run, a) } else { Ok(a.kept()) }
+    fn keep(_: &Run<Self>, a: &Array) -> Option<array::Array> {
+        (a.host().is_none() && a.len() > 0).then(|| a.clone().kept())
     }
 
-    fn settle(run: &Run<Self>) -> Result<(), RuntimeError> {
-        run.device.fetch(&mut [], 0)
+    fn keep_desc(_: &Run<Self>, d: &Arc<desc::Desc>, offsets: array::Array) -> array::Array {
+        d.kept(offsets)
     }
 
     fn end_iteration(run: &Run<Self>) -> Result<(), RuntimeError> {
@@ -398,6 +422,26 @@ impl<'a> Device for Cuda<'a> {
         }
         d.seg_ids(&run.device, span)
     }
+}
+
+/// Arguments that are on the device when they are passed to calls, see [`crate::exec::Executable::upload`].
+pub(crate) fn upload(loaded: &Loaded, args: Vec<Column>) -> Result<Vec<Column>, RuntimeError> {
+    let gpu = &loaded.gpu;
+    gpu.enter().map_err(broken)?;
+    let column = |column| {
+        Ok(match column {
+            Column::Data(host) if !host.is_empty() => Column::Data(Array::uploaded(gpu, host)?.kept()),
+            Column::Offsets(host) if !host.is_empty() => {
+                let desc = desc::Desc::of_host(gpu, host.clone());
+                address(desc.offsets(), Span::default())?;
+                Column::Offsets(desc.kept(host))
+            }
+            other => other,
+        })
+    };
+    let there = args.into_iter().map(column).collect::<Result<Vec<Column>, RuntimeError>>()?;
+    gpu.wait().map_err(broken)?;
+    Ok(there)
 }
 
 fn part_of(host: &array::Array, len: usize) -> Result<array::Array, RuntimeError> {
