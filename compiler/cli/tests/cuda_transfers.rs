@@ -42,7 +42,7 @@ fn round_trip(gpu: &Gpu, n: usize, skip: usize, seed: u64) {
     gpu.download(&mut back[skip..], moved).expect("a download");
     gpu.wait().expect("the end");
     assert!(back[skip..] == sent[skip..] && back[..skip].iter().all(|b| *b == 0x55), "{n} bytes");
-    [there, moved].map(|at| gpu.free(at, n + skip));
+    [there, moved].iter().for_each(|at| gpu.free(*at, n + skip));
 }
 
 /// Sizes around those at which transfers are cut, and more chunks than there are buffers.

@@ -3,9 +3,8 @@
 use super::driver::{Address, Gpu};
 use super::run::broken;
 use crate::array::{self, OutOfMemory, Remote};
-use crate::check::{RuntimeError, Span};
+use crate::check::RuntimeError;
 use crate::exec::device::Held;
-use crate::exec::out_of_memory;
 use crate::prim::Prim;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -137,9 +136,8 @@ impl Array {
     pub fn uploaded(gpu: &Arc<Gpu>, host: array::Array) -> Result<Array, RuntimeError> {
         let there = Array::of_host(gpu, host);
         let Some(host) = there.host() else { return Ok(there) };
-        let none = |e| out_of_memory(e, Span::default());
-        let copy = Array::fresh(gpu, &Arc::new(Account::default()), there.prim, there.len).map_err(none)?;
-        gpu.upload(copy.address().map_err(none)?, host.bytes()).map_err(broken)?;
+        let copy = Array::fresh(gpu, &Arc::new(Account::default()), there.prim, there.len).map_err(no_room)?;
+        gpu.upload(copy.address().map_err(no_room)?, host.bytes()).map_err(broken)?;
         Ok(copy)
     }
 
@@ -179,6 +177,11 @@ impl Array {
         self.len = len;
         self
     }
+}
+
+/// The error for an argument that the device has no memory for.
+pub fn no_room(e: OutOfMemory) -> RuntimeError {
+    RuntimeError::plain(format!("the GPU has no memory for an argument of {} bytes", e.0))
 }
 
 /// An array that the host holds and has not copied.

@@ -1,6 +1,6 @@
 //! A run on a GPU: the device that the executor is given.
 
-use super::array::{Account, Array};
+use super::array::{Account, Array, no_room};
 use super::driver::{Address, Function, Gpu};
 use super::replay::Record;
 use super::staging::LARGE;
@@ -433,7 +433,7 @@ pub(crate) fn upload(loaded: &Loaded, args: Vec<Column>) -> Result<Vec<Column>, 
             Column::Data(host) if !host.is_empty() => Column::Data(Array::uploaded(gpu, host)?.kept()),
             Column::Offsets(host) if !host.is_empty() => {
                 let desc = desc::Desc::of_host(gpu, host.clone());
-                address(desc.offsets(), Span::default())?;
+                desc.offsets().address().map_err(no_room)?;
                 Column::Offsets(desc.kept(host))
             }
             other => other,

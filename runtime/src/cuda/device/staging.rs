@@ -102,9 +102,10 @@ impl Pinned {
     }
 }
 
-/// Bytes of a chunk of so many: all threads get some.
+/// Bytes of a chunk of so many, but for the last one: all threads get some, in whole pages.
 fn chunk(bytes: usize) -> usize {
-    (bytes / BUFFERS).clamp(SMALLEST, BUFFER)
+    const PAGE: usize = 4096;
+    (bytes / BUFFERS).clamp(SMALLEST, BUFFER).next_multiple_of(PAGE)
 }
 
 /// The outcome of a transfer. After one that failed, buffers may be in use without their events saying so: then it waits for all.
