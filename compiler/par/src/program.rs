@@ -319,6 +319,7 @@ impl Program {
             for column in &mut kept {
                 if let Column::Offsets(a) | Column::Data(a) = column
                     && !a.is_foreign()
+                    && !a.is_on_device()
                 {
                     a.make_unique();
                 }
