@@ -197,7 +197,7 @@ entry grow (xs: *[]i64) : *[]i64 = xs with [0] = xs[0] + 1";
     // Not even for a call that says where it fails.
     let options = par::CallOptions { backend, locate: true, ..par::CallOptions::default() };
     let sums = program.as_compiled().call("sums", vec![rows.clone()], &options).expect("sums");
-    assert_eq!(par_runtime::io::print_value(&sums), "[3i64, 0i64, 3i64]");
+    assert_eq!(par_runtime::io::text::print_value(&sums), "[3i64, 0i64, 3i64]");
     assert!(rows.is_on_device());
     // A call that consumes its argument changes a copy, as long as somebody has the value.
     let xs = program.upload("grow", (vec![7i64, 8],)).expect("numbers").remove(0);
