@@ -16,7 +16,7 @@ mod stream;
 mod watch;
 mod workbench;
 
-pub use driver::{Function, Gpu};
+pub use driver::Gpu;
 pub use module::load;
 pub use run::Cuda;
 pub use workbench::{Argument, Launch, Memory, Workbench};
@@ -24,5 +24,6 @@ pub use workbench::{Argument, Launch, Memory, Workbench};
 pub(crate) use module::Loaded;
 
 use super::{
-    Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, Program, cache, headers, nvrtc, unavailable,
+    Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, Program, cache, headers, modules, nvrtc,
+    unavailable,
 };
