@@ -30,6 +30,8 @@ pub struct Source<'a> {
     pub kernel: &'a Kernel,
     /// Types of what it binds.
     pub pattern: Vec<Ty>,
+    /// Its place among the kernels of the program.
+    pub number: usize,
     /// Of the function.
     pub name: String,
     /// Of the struct.
@@ -66,7 +68,8 @@ impl<'a> Source<'a> {
         };
         let (name, class) = (format!("kernel{i}"), format!("Kernel{i}"));
         let captures = free::captures(kernel);
-        Source { kernel, pattern, name, class, captures, combined, elems, reproducible: false }
+        let number = i;
+        Source { kernel, pattern, number, name, class, captures, combined, elems, reproducible: false }
     }
 
     /// How its space is passed.

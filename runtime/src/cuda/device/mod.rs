@@ -17,7 +17,7 @@ mod stream;
 mod watch;
 mod workbench;
 
-pub use driver::{Function, Gpu};
+pub use driver::Gpu;
 pub use module::load;
 pub use run::Cuda;
 pub use workbench::{Argument, Launch, Memory, Workbench};
@@ -26,5 +26,6 @@ pub(crate) use module::Loaded;
 pub(crate) use run::upload;
 
 use super::{
-    Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, Program, cache, headers, nvrtc, unavailable,
+    Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, Program, cache, headers, modules, nvrtc,
+    unavailable,
 };
