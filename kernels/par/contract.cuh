@@ -5,7 +5,7 @@
 //         every thread combines them into its own results, in registers            each that it reads there it uses 4 or 8 times
 //
 // Results take their elements in the order of k, so that they are what a loop over k gives, bit by bit, whatever the tiles are. Where results are
-// few, k is divided into parts of one length, a block each, whose results `contract_parts` combines in their order: lengths depend on sizes only.
+// few, k is divided into parts of one length, a block each, whose results `combine_parts` combines in their order: lengths depend on sizes only.
 #pragma once
 #include "par/base.cuh"
 
@@ -212,16 +212,6 @@ PAR_INLINE void contract(const Contraction<T, BATCH>& c, Combine combine, Pair p
                 if (s < exist) store(out + (at + s), results[i][j + s]);
         }
     });
-}
-
-// out[i] combines from[p * n + i] for all parts p, in their order. 256 threads. Grid: divide_up(n, 256).
-template <class T, class Combine>
-PAR_INLINE void contract_parts(const T* from, T* out, u64 n, u64 parts, Combine combine) {
-    const u64 i = u64(blockIdx.x) * contract_threads + threadIdx.x;
-    if (i >= n) return;
-    T result = load(from + i);
-    for (u64 p = 1; p < parts; p++) result = combine(result, load(from + (p * n + i)));
-    store(out + i, result);
 }
 
 }   // namespace par

@@ -1,6 +1,7 @@
 #pragma once
 #include "test/instances/operators.cuh"
 #include "par/contract.cuh"
+#include "par/reduce.cuh"
 
 namespace test {
 
@@ -77,7 +78,10 @@ PAR_KERNEL void __launch_bounds__(256) product_f32(
     );
 }
 PAR_KERNEL void __launch_bounds__(256) contract_parts_f32(const float* from, float* out, par::u64 n, par::u64 parts) {
-    par::contract_parts(from, out, n, parts, test::Add{});
+    using par::u64;
+    par::combine_parts<256>(
+        n, parts, test::Add{}, [=](u64 i) { return par::load(from + i); }, [=](u64 i, float v) { par::store(out + i, v); }
+    );
 }
 PAR_EXPORT(contract_large_f32)
 PAR_EXPORT(contract_f32)

@@ -21,7 +21,7 @@ use par_ir::flat::{Kernel, KernelKind, Out, Ty};
 use par_ir::ty::Dim;
 use par_ir::visit::Code as _;
 use par_ir::{Prim, Var};
-use par_runtime::cuda::{Shape, Tile};
+use par_runtime::cuda::{Schedule, Shape, Tile};
 use std::collections::HashMap;
 
 /// A kernel, what its statement binds, and its name in C++.
@@ -36,6 +36,8 @@ pub struct Source<'a> {
     pub class: String,
     /// Host variables that it reads.
     pub captures: Vec<Var>,
+    /// Another way to run it.
+    pub schedule: Schedule,
     /// Types of the combined results.
     pub combined: Vec<Prim>,
     /// Types of the further results.
@@ -66,7 +68,8 @@ impl<'a> Source<'a> {
         };
         let (name, class) = (format!("kernel{i}"), format!("Kernel{i}"));
         let captures = free::captures(kernel);
-        Source { kernel, pattern, name, class, captures, combined, elems, reproducible: false }
+        let schedule = super::schedule::of(kernel, &captures);
+        Source { kernel, pattern, name, class, captures, schedule, combined, elems, reproducible: false }
     }
 
     /// How its space is passed.
@@ -166,6 +169,7 @@ pub fn kernel(b: &mut Bodies, s: &Source, types: &HashMap<Var, Ty>) -> Result<()
         KernelKind::Scan { exclusive, .. } => super::fold::scan(b, s, *exclusive),
         KernelKind::Hist { op, .. } => super::hist::functions(b, s, op),
     }
+    super::schedule::functions(b, s);
     Ok(())
 }
 

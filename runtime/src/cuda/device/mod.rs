@@ -2,6 +2,7 @@
 
 mod array;
 mod bulk;
+mod contract;
 mod desc;
 mod driver;
 mod folding;
@@ -13,6 +14,7 @@ mod run;
 mod sort;
 mod spare;
 mod stream;
+mod tuning;
 mod watch;
 mod workbench;
 
@@ -24,5 +26,6 @@ pub use workbench::{Argument, Launch, Memory, Workbench};
 pub(crate) use module::Loaded;
 
 use super::{
-    Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, Program, cache, headers, nvrtc, unavailable,
+    Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, Program, Schedule, cache, headers, nvrtc,
+    unavailable,
 };
