@@ -66,16 +66,28 @@ PAR_KERNEL void __launch_bounds__(256) contract_least_i64(
     const auto c = test::contraction<par::i64, 0>(left, right, initial, 0x7fffffffffffffffll, out, s);
     par::contract<1, 1, 8, false, true>(c, test::Least{}, test::Add{});
 }
+namespace test {
 // A product of matrices that are stored by rows.
+template <int SIDE, int DEPTH>
+PAR_INLINE void product(const float* left, const float* right, float* out, u64 rows, u64 columns, u64 depth) {
+    const ContractShape s{{i64(depth), 1}, {1, i64(columns)}, rows, columns, depth, depth, 1, 1, {}};
+    contract<SIDE, SIDE, DEPTH, true, false>(
+        contraction<float, 0>(left, right, static_cast<const float*>(nullptr), 0, out, s), Add{}, Multiply{}
+    );
+}
+}   // namespace test
+
 // registers: 128, warps: 16
 PAR_KERNEL void __launch_bounds__(256) product_f32(
     const float* left, const float* right, float* out, par::u64 rows, par::u64 columns, par::u64 depth
 ) {
-    using par::i64;
-    const test::ContractShape s{{i64(depth), 1}, {1, i64(columns)}, rows, columns, depth, depth, 1, 1, {}};
-    par::contract<2, 2, 8, true, false>(
-        test::contraction<float, 0>(left, right, static_cast<const float*>(nullptr), 0, out, s), test::Add{}, test::Multiply{}
-    );
+    test::product<2, 8>(left, right, out, rows, columns, depth);
+}
+// registers: 80
+PAR_KERNEL void __launch_bounds__(256) product_small_f32(
+    const float* left, const float* right, float* out, par::u64 rows, par::u64 columns, par::u64 depth
+) {
+    test::product<1, 16>(left, right, out, rows, columns, depth);
 }
 PAR_KERNEL void __launch_bounds__(256) contract_parts_f32(const float* from, float* out, par::u64 n, par::u64 parts) {
     using par::u64;
@@ -88,4 +100,5 @@ PAR_EXPORT(contract_f32)
 PAR_EXPORT(contract_f64)
 PAR_EXPORT(contract_least_i64)
 PAR_EXPORT(product_f32)
+PAR_EXPORT(product_small_f32)
 PAR_EXPORT(contract_parts_f32)
