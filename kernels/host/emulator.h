@@ -239,3 +239,4 @@ inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
     T* const NAME = reinterpret_cast<T*>(emu::machine->shared(&NAME##_key, sizeof(T) * (N), nullptr))
 #define PAR_DYNAMIC_SHARED(T, NAME) T* const NAME = static_cast<T*>(emu::machine->dynamic_shared)
 #endif
+#define PAR_SHARED_ALIGNED(T, NAME, N) PAR_SHARED(T, NAME, N)

@@ -9,6 +9,8 @@
 #define PAR_KERNEL extern "C" __global__
 #define PAR_EXPORT(NAME)
 #define PAR_SHARED(T, NAME, N) __shared__ T NAME[N]
+// As PAR_SHARED, and neighbouring elements can be read 16 bytes at a time.
+#define PAR_SHARED_ALIGNED(T, NAME, N) __shared__ __align__(16) T NAME[N]
 #define PAR_DYNAMIC_SHARED(T, NAME)                                \
     extern __shared__ __align__(16) unsigned char par_dynamic_[]; \
     T* const NAME = reinterpret_cast<T*>(par_dynamic_)
@@ -26,8 +28,10 @@
 
 #if PAR_DEVICE
 #define PAR_UNROLL _Pragma("unroll")
+#define PAR_ROLLED _Pragma("unroll 1")
 #else
 #define PAR_UNROLL
+#define PAR_ROLLED
 #endif
 #define PAR_INLINE __device__ __forceinline__
 
@@ -92,6 +96,13 @@ PAR_INLINE T smaller(T a, T b) {
 template <class T>
 PAR_INLINE T larger(T a, T b) {
     return a < b ? b : a;
+}
+// The same number, of which the compiler does not know that: what is computed of it is computed again, instead of living in registers until then.
+PAR_INLINE u32 forgotten(u32 x) {
+#if PAR_DEVICE
+    asm volatile("" : "+r"(x));
+#endif
+    return x;
 }
 PAR_INLINE u64 divide_up(u64 a, u64 b) { return a / b + (a % b != 0); }
 

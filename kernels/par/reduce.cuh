@@ -72,4 +72,14 @@ PAR_INLINE void reduce(u64 n, u64 chunk, const Op& op, Load load, Store store, v
     if (threadIdx.x == 0) store(all);
 }
 
+// store(i, T) of what combines load(p * n + i) for all parts p, in their order, of which there is at least one. Grid: divide_up(n, THREADS).
+template <int THREADS, class Combine, class Load, class Store>
+PAR_INLINE void combine_parts(u64 n, u64 parts, Combine combine, Load load, Store store) {
+    const u64 i = u64(blockIdx.x) * THREADS + threadIdx.x;
+    if (i >= n) return;
+    auto v = load(i);
+    for (u64 p = 1; p < parts; p++) v = combine(v, load(p * n + i));
+    store(i, v);
+}
+
 }   // namespace par

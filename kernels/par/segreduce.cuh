@@ -100,4 +100,37 @@ PAR_INLINE void segmented_reduce_block(const Rows& rows, const Op& op, Load load
     if (threadIdx.x == 0) store(row, fold);
 }
 
+// Rows of one length whose elements stand in memory as those of columns do: neighbouring threads have neighbouring rows, so that they read neighbouring
+// elements. A block has 32 rows; its warps fold shares of their elements, which are combined in order. If rows are too few for a device, each is cut into
+// parts of `part` elements, one for a block: store(row, number of the part, T); `combine_parts` makes a fold of those.
+// Grid: divide_up(rows, 32) * divide_up(m, part); at least one part.
+template <int THREADS, class Op, class Load, class Store>
+PAR_INLINE void segmented_reduce_columns(const UniformRows& rows, u64 part, const Op& op, Load load, Store store) {
+    using T = typename Op::T;
+    constexpr u32 WARPS = THREADS / 32, TOGETHER = 4;
+    PAR_SHARED(T, folds, THREADS);
+    const u64 groups = divide_up(rows.rows, warp_size), number = blockIdx.x / groups;
+    const u64 row = blockIdx.x % groups * warp_size + lane_index();
+    const u64 low = smaller(rows.m, number * part), high = smaller(rows.m, low + part), share = divide_up(high - low, WARPS);
+    const u64 first = smaller(high, low + warp_index() * share), end = smaller(high, first + share);
+    T fold = op.neutral();
+    if (row < rows.rows) {
+        const u64 start = rows.offset(row);
+        u64 k = first;
+        for (; k + TOGETHER <= end; k += TOGETHER) {
+            T x[TOGETHER];
+            PAR_UNROLL
+            for (u32 i = 0; i < TOGETHER; i++) x[i] = load(row, start + k + i);
+            PAR_UNROLL
+            for (u32 i = 0; i < TOGETHER; i++) fold = op(fold, x[i]);
+        }
+        for (; k < end; k++) fold = op(fold, load(row, start + k));
+    }
+    folds[threadIdx.x] = fold;
+    __syncthreads();
+    if (warp_index() > 0 || row >= rows.rows) return;
+    for (u32 w = 1; w < WARPS; w++) fold = op(fold, T(folds[w * warp_size + lane_index()]));
+    store(row, number, fold);
+}
+
 }   // namespace par

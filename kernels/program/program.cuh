@@ -8,6 +8,7 @@
 #include "par/scan.cuh"
 #include "par/segreduce.cuh"
 #include "par/segscan.cuh"
+#include "program/contract.cuh"
 #include "program/failure.cuh"
 
 // A kernel's argument, which is used where it is and not copied.

@@ -158,6 +158,21 @@ void uniform_rows() {
     }
 }
 
+// Columns of matrices that are stored by rows: whole ones, and in parts, the last of which is shorter.
+void columns() {
+    const u64 shapes[][3] = {{0, 5, 5}, {5, 0, 1}, {1, 1, 1}, {1, 3000, 3000}, {33, 7, 7}, {100, 40, 40}, {31, 401, 128}, {70, 257, 32}, {8, 1000, 999}};
+    for (const auto& [rows, m, part] : shapes) {
+        const u64 parts = larger(u64(1), divide_up(m, part)), count = rows, length = m, of_part = part;
+        const auto in = make<Affine>(rows * m, affine);
+        vector<Affine> folds(parts * rows), out(rows), wanted(rows, Affine{1, 0});
+        for (u64 k = 0; k < m; k++)
+            for (u64 row = 0; row < rows; row++) wanted[row] = Compose{}(wanted[row], in[k * rows + row]);
+        LAUNCH(segreduce_columns_affine, divide_up(rows, 32) * parts, 256, in.data(), folds.data(), count, length, of_part);
+        LAUNCH(combine_affine, divide_up(rows, 256), 256, folds.data(), out.data(), count, parts);
+        check_equal(out, wanted, "segreduce_columns_affine, rows " + std::to_string(rows) + " of " + std::to_string(m));
+    }
+}
+
 void segmented_scans() {
     for (const RowCase& r : row_cases(1408)) {
         const u64 tiles = divide_up(r.rows() + r.elements(), 1408);
@@ -312,6 +327,7 @@ int main(int count, char** values) {
     schedules(reductions);
     schedules(segmented_reductions);
     schedules(uniform_rows);
+    schedules(columns);
     schedules(segmented_scans);
     schedules(filters);
     float_rows();

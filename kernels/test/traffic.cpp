@@ -1,6 +1,7 @@
 // What kernels move: bytes per element as they should be, and in how many sectors of 32 bytes (compiled with EMU_COUNT). A kernel whose
 // neighbouring lanes access neighbouring elements needs no more sectors than its bytes fill.
 #include "harness.h"
+#include "instances/contract.cuh"
 #include "instances/irregular.cuh"
 #include "instances/rows.cuh"
 #include "instances/scan.cuh"
@@ -72,6 +73,37 @@ void matrices() {
     moved("transpose", 8 * rows * columns, 1.01);
 }
 
+// Every tile reads its rows of the left factor and its columns of the right one; results are written once.
+void products() {
+    const u64 rows = 256, columns = 384, depth = 64, elements = (rows + columns) * depth;
+    Array<float> factors(elements), out(rows * columns), by_rows(elements);
+    const float *left = factors.data, *right = factors.data + rows * depth;
+    LAUNCH(product_f32, (rows / 128) * (columns / 128), 256, left, right, out.data, rows, columns, depth);
+    const double tiles = columns / 128 * rows * depth + rows / 128 * columns * depth;
+    // Of a factor whose k are next to each other a request has 8 of them of each of 4 rows: a whole sector of each.
+    moved("product, large tiles", 4 * (tiles + rows * columns), 1.01);
+
+    const auto shape = [&](par::Strides of_left, par::Strides of_right) {
+        return ContractShape{of_left, of_right, rows, columns, depth, depth, 1, 1, {{1, 0, 0}, {1, 0, 0}}};
+    };
+    const u64 grid = (rows / 64) * (columns / 64);
+    const ContractShape deep = shape({i64(depth), 1}, {i64(depth), 1});
+    LAUNCH(contract_f32, grid, 256, left, right, (const float*)nullptr, out.data, deep);
+    const double small = columns / 64 * rows * depth + rows / 64 * columns * depth;
+    moved("product, small tiles", 4 * (small + rows * columns), 1.01);
+    // Against what must be moved at least: each factor and each result once. Tiles of 64 by 64 read each factor once for 64 columns.
+    const double least = 4.0 * (elements + rows * columns);
+    printf("%-28s %5.2f times what must be moved\n", "", 4 * (small + rows * columns) / least);
+}
+
+// Neighbouring rows are read side by side.
+void columns() {
+    const u64 rows = 1024, m = 48;
+    Array<float> in(rows * m), out(rows);
+    LAUNCH(segreduce_columns_f32, rows / 32, 256, in.data, out.data, rows, m, m);
+    moved("reduction of columns", 4 * rows * m + 4 * rows, 1.01);
+}
+
 // Rows of 50 on average, and one of half the elements.
 void rows() {
     vector<u64> lengths(n / 100, 50);
@@ -115,6 +147,8 @@ int main() {
     using namespace test;
     flat();
     matrices();
+    products();
+    columns();
     rows();
     sorting();
     return result("traffic");

@@ -475,7 +475,7 @@ pub struct Work {
 
 /// A kernel whose result at `[batch, row, column]` combines a function of `left[batch, row, k]` and `right[batch, column, k]` over all
 /// `k`; a batch has any number of indices, or none.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Contraction {
     /// The results are those of a reduction, one per row of its space; else of a map, one per position.
     pub by_row: bool,
@@ -508,7 +508,7 @@ pub enum Combine {
 }
 
 /// An array of a contraction or transposition, and the index of an element.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Factor {
     /// Number of the captured array.
     pub array: usize,
@@ -527,6 +527,45 @@ pub struct Factor {
 /// A sum of products of a number and captured `i64`s, wrapped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sum(pub Vec<(i64, Vec<usize>)>);
+
+impl Sum {
+    /// Its value, where these are the captures, of which scalars are words.
+    pub fn value(&self, captures: &[u64]) -> i64 {
+        let product = |(x, factors): &(i64, Vec<usize>)| {
+            factors.iter().map(|i| captures[*i] as i64).fold(*x, i64::wrapping_mul)
+        };
+        self.0.iter().map(product).fold(0, i64::wrapping_add)
+    }
+}
+
+/// Sizes of the products of a contraction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Products {
+    /// Of the batch, the outermost first; none if there is one product.
+    pub batch: Vec<usize>,
+    /// Rows of each.
+    pub rows: usize,
+    /// Columns of each.
+    pub columns: usize,
+    /// Number of `k`.
+    pub depth: usize,
+}
+
+impl Contraction {
+    /// Its sizes, where these are the captures, over a space of so many rows and positions; none if there are no results, or no whole
+    /// number of them.
+    pub fn sizes(&self, captures: &[u64], rows: usize, positions: usize) -> Option<Products> {
+        let size = |x: &Sum| usize::try_from(x.value(captures)).ok();
+        let inner: Vec<usize> = self.inner.iter().map(size).collect::<Option<_>>()?;
+        let product = inner.iter().try_fold(1, |all: usize, n| all.checked_mul(*n))?;
+        let results = if self.by_row { rows } else { positions };
+        let outermost = results.checked_div(product)?;
+        let mut batch = [&[outermost], &inner[..]].concat();
+        let (columns, rows) = (batch.pop()?, batch.pop()?);
+        let sizes = Products { batch, rows, columns, depth: size(&self.depth)? };
+        (outermost * product == results).then_some(sizes)
+    }
+}
 
 /// A check statement in a kernel body.
 #[derive(Serialize, Deserialize)]

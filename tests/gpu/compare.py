@@ -5,7 +5,8 @@
     par bench --kernels --backend cuda --json --output kernels.json
     tests/gpu/compare.py kernels.json [--device cpu]
 
-Every cell is GB/s of the bytes that must be moved at least, and what part of Par's rate that is.
+Every cell is GB/s of the bytes that must be moved at least (of products of matrices: GFLOP/s), and what part of Par's rate that is. Products are of f32
+as it is: TF32 is switched off.
 """
 import argparse
 import json
@@ -84,6 +85,10 @@ class CuPy(Library):
     def transposition(self, xs, side):
         return lambda: self.np.ascontiguousarray(xs[: side * side].reshape(side, side).T)
 
+    def product(self, a, b):
+        # CuPy computes products with full precision unless CUPY_TF32 is set.
+        return lambda: self.np.matmul(a, b)
+
     def histogram(self, xs, bins):
         return lambda: self.np.bincount(xs, minlength=bins)
 
@@ -126,6 +131,10 @@ class Torch(Library):
 
     def transposition(self, xs, side):
         return lambda: xs[: side * side].reshape(side, side).T.contiguous()
+
+    def product(self, a, b):
+        self.torch.backends.cuda.matmul.allow_tf32 = False
+        return lambda: self.torch.matmul(a, b)
 
     def histogram(self, xs, bins):
         return lambda: self.torch.bincount(xs, minlength=bins)
@@ -177,6 +186,9 @@ class Jax(Library):
         # A copy that is asked for: otherwise the compiler only notes that the order has changed.
         return self.run(lambda x: x[: side * side].reshape(side, side).T + 0, xs)
 
+    def product(self, a, b):
+        return self.run(lambda a, b: self.np.matmul(a, b, precision=self.jax.lax.Precision.HIGHEST), a, b)
+
     def histogram(self, xs, bins):
         return self.run(lambda x: self.np.bincount(x, length=bins), xs)
 
@@ -206,6 +218,13 @@ def cases(library, n):
     for length in (4, 100, 10_000):
         yield f"segmented reduction, f32, rows of {length}", lambda length=length: rows(length)
     yield "transposition", lambda: library.transposition(library.array(counting), side)
+
+    def product():
+        n = min(side, 4096)
+        a, b = (numpy.resize(counting, (n, n)).astype(numpy.float32) for _ in range(2))
+        return library.product(library.array(a), library.array(b))
+
+    yield "product of matrices, f32", product
     for bins in (256, 2048):
         of = (keys % bins).astype(numpy.int64)
         name = f"histogram, 8-byte indices, bins: {bins}"
@@ -238,11 +257,12 @@ def main():
         columns = [dict(cases(library, n)) for library in found]
         for name in columns[0]:
             ours = par[(name, n)]
-            rate = ours["bytes"] / ours["seconds"] / 1e9
+            amount = ours["operations"] or ours["bytes"]
+            rate = amount / ours["seconds"] / 1e9
             line = f"{name:<42} {n:>11} {rate:>10.2f}"
             for library, column in zip(found, columns):
                 try:
-                    theirs = ours["bytes"] / library.seconds(column[name]()) / 1e9
+                    theirs = amount / library.seconds(column[name]()) / 1e9
                     line += f" {theirs:>10.2f} {100 * theirs / rate:>6.0f} %"
                 except Exception as why:
                     print(f"{library.name}: {name}: {str(why).splitlines()[0]}", file=sys.stderr)

@@ -50,3 +50,24 @@ def gcd (a: i64) (b: i64) : i64 = if b == 0 then a else gcd b (a % b)
 def depth (n: i64) : i64 = if n <= 0 then 0 else 1 + depth (n / 2)
 entry main (xs: []i64) : []i64 = map (\\x -> gcd x 12 + depth x) xs"
 );
+
+snapshot!(
+    a_batch_of_products,
+    "
+entry main [q] [n] [m] [p] (a: [q][n][m]f32) (b: [q][p][m]f32) : [q][n][p]f32 =
+  map2 (\\a b -> map (\\r -> map (\\c -> f32.sum (map2 (*) r c)) b) a) a b"
+);
+
+snapshot!(
+    a_transposed_copy,
+    "
+entry main [n] [m] (a: [n][m]f64) : [m][n]f64 = copy (transpose a)"
+);
+
+snapshot!(
+    a_reduction_of_columns,
+    "
+entry main [n] [m] (a: [n][m]i32) : [m](i32, i64) =
+  map (\\c -> reduce (\\(x, i) (y, j) -> if y > x then (y, j) else (x, i)) (i32.lowest, -1) (zip c (iota n)))
+      (transpose a)"
+);

@@ -111,6 +111,32 @@ PAR_KERNEL void __launch_bounds__(128) segreduce_warp_i32(const int* in, int* ou
     test::reduce_lanes<128, 32>(par::RaggedRows(rows, n, offsets), test::SumI32{}, in, out);
 }
 
+namespace test {
+// Matrices of m by `rows`, by rows, whose columns are folded: `parts` of them, or all of a column.
+template <class Op, class T>
+PAR_INLINE void reduce_columns(const T* in, T* out, u64 rows, u64 m, u64 part, const Op& op) {
+    segmented_reduce_columns<256>(
+        UniformRows(rows, m), part, op, [=](u64 row, u64 pos) { return load(in + ((pos - row * m) * rows + row)); },
+        [=](u64 row, u64 number, const T& v) { store(out + (number * rows + row), v); }
+    );
+}
+}   // namespace test
+
+PAR_KERNEL void __launch_bounds__(256) segreduce_columns_f32(const float* in, float* out, par::u64 rows, par::u64 m, par::u64 part) {
+    test::reduce_columns(in, out, rows, m, part, test::SumF32{});
+}
+PAR_KERNEL void __launch_bounds__(256) segreduce_columns_affine(
+    const test::Affine* in, test::Affine* out, par::u64 rows, par::u64 m, par::u64 part
+) {
+    test::reduce_columns(in, out, rows, m, part, test::Compose{});
+}
+PAR_KERNEL void __launch_bounds__(256) combine_affine(const test::Affine* from, test::Affine* out, par::u64 n, par::u64 parts) {
+    using test::Affine;
+    par::combine_parts<256>(
+        n, parts, test::Compose{}, [=](par::u64 i) { return par::load(from + i); }, [=](par::u64 i, const Affine& v) { par::store(out + i, v); }
+    );
+}
+
 PAR_KERNEL void __launch_bounds__(128) segreduce_block_matrix2(
     const test::Matrix2* in, test::Matrix2* out, par::u64 rows, par::u64 n, const par::i64* offsets
 ) {
@@ -239,6 +265,9 @@ PAR_EXPORT(segscan_f32)
 PAR_EXPORT(segscan_small_f32)
 PAR_EXPORT(segscan_exclusive_matrix2)
 PAR_EXPORT(segscan_uniform_affine)
+PAR_EXPORT(segreduce_columns_f32)
+PAR_EXPORT(segreduce_columns_affine)
+PAR_EXPORT(combine_affine)
 PAR_EXPORT(segreduce_block_matrix2)
 PAR_EXPORT(split_rows_1408)
 PAR_EXPORT(segreduce_split_i32)

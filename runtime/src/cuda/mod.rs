@@ -22,9 +22,9 @@ mod nvrtc;
 mod unavailable;
 
 #[cfg(feature = "cuda")]
-pub(crate) use device::{Loaded, upload};
-#[cfg(feature = "cuda")]
 pub use device::{Argument, Cuda, Gpu, Launch, Memory, Workbench, load};
+#[cfg(feature = "cuda")]
+pub(crate) use device::{Loaded, upload};
 pub use headers::HEADERS;
 #[cfg(not(feature = "cuda"))]
 pub use no_device::{Gpu, load};
@@ -185,6 +185,8 @@ pub struct Kernel {
     pub needs_rows: bool,
     /// Its code calls functions.
     pub recursive: bool,
+    /// Another way to run it, where sizes are such that it pays.
+    pub schedule: Schedule,
     /// Work of every row and element.
     pub work: Work,
 }
@@ -209,6 +211,55 @@ pub enum KernelKind {
     /// blocks, or address of where each place begins among them. Its functions are those that [`Combine`] says.
     #[allow(missing_docs)]
     Hist { dests: Vec<Operand>, fold: Fold, combine: Combine },
+}
+
+/// How a kernel runs besides one position after the other, by functions of its own.
+#[derive(Clone, Serialize, Deserialize)]
+pub enum Schedule {
+    /// In no other way.
+    Plain,
+    /// A product of matrices, or what has its shape, in tiles (`_tiles`; of 4 bytes also in large ones, `_large_tiles`). Where results are few,
+    /// a reduction's elements are cut into parts, whose results are combined (`_parts`).
+    Contraction(plan::Contraction),
+    /// A copy of a matrix that is stored by columns, in tiles (`_transposed`).
+    Transposed(plan::Factor),
+    /// A reduction in which neighbouring rows read neighbouring elements (`_columns`), perhaps of parts of the rows (`_parts`).
+    Columns,
+}
+
+impl Schedule {
+    /// Tiles of contractions of elements with so many bytes: rows and columns in units of [`Schedule::TILE`], and steps of `k`. The small one, and the large one
+    /// if there is one: with 8 bytes its results would take more registers than there are.
+    pub fn tiles(bytes: usize) -> (ContractTile, Option<ContractTile>) {
+        let tile = |high, wide, depth| ContractTile { high, wide, depth };
+        match bytes {
+            0..=4 => (tile(1, 1, 16), Some(tile(2, 2, 8))),
+            _ => (tile(1, 1, 8), None),
+        }
+    }
+
+    /// Rows and columns of a unit of a tile: see `kernels/par/contract.cuh`.
+    pub const TILE: u64 = 64;
+    /// Threads of a block in all these functions.
+    pub const THREADS: u32 = 256;
+    /// Rows whose elements a block reads side by side where they are columns.
+    pub const COLUMNS: u64 = 32;
+}
+
+/// Tile of a contraction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub struct ContractTile {
+    pub high: u64,
+    pub wide: u64,
+    pub depth: u64,
+}
+
+impl ContractTile {
+    /// Tiles of a product of so many rows and columns.
+    pub fn count(self, rows: u64, columns: u64) -> u64 {
+        rows.div_ceil(self.high * Schedule::TILE) * columns.div_ceil(self.wide * Schedule::TILE)
+    }
 }
 
 /// How a histogram combines a value with what is in its place.

@@ -16,7 +16,7 @@ use super::launch::Launch;
 use super::threads;
 use crate::array::Array;
 use crate::check::RuntimeError;
-use crate::plan::{Contraction, EnvLayout, ErrorRecord, Factor, Sum};
+use crate::plan::{Contraction, EnvLayout, ErrorRecord, Factor, Products, Sum};
 use crate::prim::Prim;
 use tile::{Accumulators, Number, ROWS, Tile};
 
@@ -28,14 +28,6 @@ const DEPTH: usize = 2048;
 const DEEP: usize = 16;
 /// With fewer rows, columns or steps the ordinary kernel is as good.
 const FEW: usize = 4;
-
-/// Sizes of one product.
-#[derive(Clone, Copy)]
-struct Sizes {
-    rows: usize,
-    columns: usize,
-    depth: usize,
-}
 
 /// A factor of all products of a batch: the first one, and what to add to its place per index of the batch, in bytes.
 struct Batch {
@@ -72,29 +64,21 @@ struct Target {
 unsafe impl Sync for Target {}
 
 impl Launch<'_> {
-    /// Sizes of the contraction, those of the batch apart, if it is large enough to be done as one.
-    fn contraction_sizes(&self, c: &Contraction) -> Option<(Vec<usize>, Sizes)> {
-        let size = |x: &Sum| usize::try_from(self.evaluate(x)).ok();
-        let inner: Vec<usize> = c.inner.iter().map(size).collect::<Option<_>>()?;
-        let product = inner.iter().try_fold(1, |all: usize, n| all.checked_mul(*n))?;
-        let results = if c.by_row { self.space.rows } else { self.space.total };
-        let outermost = results.checked_div(product)?;
-        let mut batch = [&[outermost], &inner[..]].concat();
-        let (columns, rows) = (batch.pop()?, batch.pop()?);
-        let sizes = Sizes { rows, columns, depth: size(&c.depth)? };
-        let large = [rows, columns, sizes.depth].into_iter().all(|n| n >= FEW);
-        (large && outermost * product == results).then_some((batch, sizes))
+    /// Sizes of the contraction, if it is large enough to be done as one.
+    fn contraction_sizes(&self, c: &Contraction) -> Option<Products> {
+        let sizes = c.sizes(self.captures(), self.space.rows, self.space.total)?;
+        [sizes.rows, sizes.columns, sizes.depth].into_iter().all(|n| n >= FEW).then_some(sizes)
     }
 
     /// Does the kernel as a contraction, if it is one and large enough: whether it did. `out` has one element per result.
     pub fn contract(&self, out: &Array) -> Result<bool, RuntimeError> {
         let Some(c) = self.kernel.contraction() else { return Ok(false) };
-        let Some((batch, sizes)) = self.contraction_sizes(c) else { return Ok(false) };
+        let Some(sizes) = self.contraction_sizes(c) else { return Ok(false) };
         let done = match c.prim {
-            Prim::F32 => self.contract_as::<f32, 32>(c, (&batch, sizes), out),
-            Prim::F64 => self.contract_as::<f64, 16>(c, (&batch, sizes), out),
-            Prim::I32 => self.contract_as::<i32, 32>(c, (&batch, sizes), out),
-            Prim::I64 => self.contract_as::<i64, 16>(c, (&batch, sizes), out),
+            Prim::F32 => self.contract_as::<f32, 32>(c, &sizes, out),
+            Prim::F64 => self.contract_as::<f64, 16>(c, &sizes, out),
+            Prim::I32 => self.contract_as::<i32, 32>(c, &sizes, out),
+            Prim::I64 => self.contract_as::<i64, 16>(c, &sizes, out),
             _ => false,
         };
         self.check()?;
@@ -102,10 +86,12 @@ impl Launch<'_> {
     }
 
     pub fn evaluate(&self, sum: &Sum) -> i64 {
-        let capture = |i: &usize| self.env[EnvLayout::CAPTURES + i] as i64;
-        let product =
-            |(x, factors): &(i64, Vec<usize>)| factors.iter().map(capture).fold(*x, i64::wrapping_mul);
-        sum.0.iter().map(product).fold(0, i64::wrapping_add)
+        sum.value(self.captures())
+    }
+
+    /// The words of all captures.
+    fn captures(&self) -> &[u64] {
+        &self.env[EnvLayout::CAPTURES..self.kernel.layout.initial_at()]
     }
 
     /// The address of a captured array.
@@ -124,12 +110,7 @@ impl Launch<'_> {
         Batch { first, strides: f.batch.iter().map(bytes).collect() }
     }
 
-    fn contract_as<T: Number, const C: usize>(
-        &self,
-        c: &Contraction,
-        (batch, sizes): (&[usize], Sizes),
-        out: &Array,
-    ) -> bool {
+    fn contract_as<T: Number, const C: usize>(&self, c: &Contraction, sizes: &Products, out: &Array) -> bool {
         let Some(run) = tile::choose::<T, C>(c.combine, c.pair) else { return false };
         let (a, b) = (self.factor(&c.left, size_of::<T>()), self.factor(&c.right, size_of::<T>()));
         let initial = match c.initial {
@@ -139,10 +120,10 @@ impl Launch<'_> {
         let target = Target { out: out.as_ptr(), initial, is_shared: c.initial.is_none() };
         let chunks = sizes.rows.div_ceil(CHUNK);
         let panels = sizes.columns.div_ceil(C);
-        let products: usize = batch.iter().product();
+        let products: usize = sizes.batch.iter().product();
         threads::run(self.threads, products * panels * chunks, |task| {
             let (product, task) = (task / (panels * chunks), task % (panels * chunks));
-            let factors = (&a.product(product, batch), &b.product(product, batch));
+            let factors = (&a.product(product, &sizes.batch), &b.product(product, &sizes.batch));
             let target = target.of_product(product * sizes.rows * sizes.columns, size_of::<T>());
             self.contract_task::<T, C>(run, sizes, factors, &target, (task / chunks, task % chunks));
         });
@@ -153,7 +134,7 @@ impl Launch<'_> {
     fn contract_task<T: Number, const C: usize>(
         &self,
         run: Tile<T, C>,
-        sizes: Sizes,
+        sizes: &Products,
         (a, b): (&Matrix, &Matrix),
         target: &Target,
         (panel, chunk): (usize, usize),

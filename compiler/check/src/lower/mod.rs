@@ -26,6 +26,7 @@ mod at;
 mod attributes;
 mod build;
 mod calls;
+mod columns;
 mod control;
 mod derive;
 mod element_sizes;

@@ -1,5 +1,5 @@
 //! `reduce`, `scan`, `exscan`. Operators on scalars (and tuples of them) become one CORE operation. Operators on
-//! arrays, or that call recursive functions, are lowered to rounds of maps: pairwise halving for `reduce`, doubling distances for `scan`, so that the
+//! arrays, or that call recursive functions, are lowered to reductions of columns where they work element by element, else to rounds of maps: pairwise halving for `reduce`, doubling distances for `scan`, so that the
 //! depth is logarithmic and every round is as parallel as the operator.
 
 use super::loops::Repeat;
@@ -90,6 +90,9 @@ impl<'p> Lower<'p> {
     /// `if n == 0 then ne else (loop xs while length xs > 1 do pairs xs)[0]`.
     fn reduce_rows(&mut self, op: &Val<'p>, ne: Val<'p>, arr: &Val<'p>) -> R<Val<'p>> {
         if let Some(done) = self.reduce_small(op, &ne, arr)? {
+            return Ok(done);
+        }
+        if let Some(done) = self.reduce_columns(op, &ne, arr)? {
             return Ok(done);
         }
         let n = self.size_of(arr)?;

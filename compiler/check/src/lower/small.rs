@@ -183,7 +183,7 @@ impl<'p> Lower<'p> {
 }
 
 /// A value with other scalars and array variables.
-fn with_components<'p>(val: &Val<'p>, atoms: &mut dyn Iterator<Item = Atom>) -> Val<'p> {
+pub(super) fn with_components<'p>(val: &Val<'p>, atoms: &mut dyn Iterator<Item = Atom>) -> Val<'p> {
     match val {
         Val::Scalar(a, p) => Val::Scalar(atoms.next().unwrap_or(*a), *p),
         Val::Leaf(v, p) => Val::Leaf(atoms.next().and_then(Atom::var).unwrap_or(*v), *p),

@@ -1,7 +1,7 @@
 //! `par bench --kernels`: how fast the bulk operations of a GPU are, compared with a copy on it in the same run, and beside each the textbook
 //! variants.
 //!
-//! Bytes are those that a kernel must move at least. Kernels need their states cleared; that is part of the time.
+//! Bytes are those that a kernel must move at least; products of matrices are measured by their operations. Kernels need their states cleared; that is part of the time.
 
 use crate::status::{self, Status};
 use par::insight::{bytes, duration};
@@ -29,6 +29,8 @@ struct Timed {
     elements: u64,
     /// Bytes that must be moved at least.
     bytes: u64,
+    /// Operations on floating point numbers, if these and not bytes are what takes time; else 0.
+    operations: u64,
     /// The median of several runs.
     seconds: f64,
 }
@@ -77,14 +79,16 @@ impl Report {
                 copy = timed.rate();
             }
             let indent = if timed.textbook { "  " } else { "" };
+            let rate = match timed.operations {
+                0 => format!("{:>10}/s {:>6.1} %", bytes(timed.rate() as u64), 100.0 * timed.rate() / copy),
+                n => format!("{:>5.2} TFLOP/s", n as f64 / timed.seconds.max(1e-9) / 1e12),
+            };
             let _ = writeln!(
                 out,
-                "{:<42} {:>11} {:>9} {:>10}/s {:>6.1} %",
+                "{:<42} {:>11} {:>9} {rate}",
                 format!("{indent}{}", timed.kernel),
                 timed.elements,
                 duration(Duration::from_secs_f64(timed.seconds)),
-                bytes(timed.rate() as u64),
-                100.0 * timed.rate() / copy
             );
         }
         let _ = writeln!(
@@ -161,6 +165,7 @@ impl Suite<'_> {
         }
         self.floods()?;
         self.transpositions()?;
+        self.products()?;
         for bins in [256, 2048] {
             self.histograms(bins)?;
         }
@@ -170,9 +175,13 @@ impl Suite<'_> {
 
     /// Times some work. The name of a textbook's variant is indented.
     fn time(&self, name: &str, bytes: u64, work: impl FnMut() -> Done) -> Done {
+        self.time_operations(name, bytes, 0, work)
+    }
+
+    fn time_operations(&self, name: &str, bytes: u64, operations: u64, work: impl FnMut() -> Done) -> Done {
         let seconds = self.bench.seconds(RUNS, work)?;
         let (kernel, textbook) = (name.trim_start().to_string(), name.starts_with(' '));
-        let timed = Timed { kernel, textbook, elements: self.arrays.n, bytes, seconds };
+        let timed = Timed { kernel, textbook, elements: self.arrays.n, bytes, operations, seconds };
         self.results.borrow_mut().push(timed);
         Ok(())
     }
@@ -311,6 +320,22 @@ impl Suite<'_> {
             ("  by elements", "book_transpose_elements", Launch::new((side * side).div_ceil(256), 256)),
         ] {
             self.time(name, moved, || self.start(kernel, launch, arguments![input, output, s, s]))?;
+        }
+        Ok(())
+    }
+
+    /// Square matrices of the root of so many elements, at most 4096 by 4096: the work grows with their power of 1.5.
+    fn products(&self) -> Done {
+        let Arrays { n, input, output, wide, .. } = &self.arrays;
+        let side = 1u64 << (n.ilog2() / 2).clamp(5, 12);
+        let (bytes, operations) = (12 * side * side, 2 * side * side * side);
+        for (name, kernel, tile) in
+            [("product of matrices, f32", "product_f32", 128), ("  tiles of 64", "product_small_f32", 64)]
+        {
+            let blocks = Launch::new(side.div_ceil(tile).pow(2), 256);
+            self.time_operations(name, bytes, operations, || {
+                self.start(kernel, blocks, arguments![input, wide, output, side, side, side])
+            })?;
         }
         Ok(())
     }

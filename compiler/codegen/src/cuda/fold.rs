@@ -68,7 +68,7 @@ pub fn after(b: &mut Bodies, s: &Source, after: &After) -> Result<(), Unsupporte
     Ok(())
 }
 
-const LOAD: &str = "[&](u64 row, u64 pos) { return k.load_value(i64(row), i64(pos)); }";
+pub const LOAD: &str = "[&](u64 row, u64 pos) { return k.load_value(i64(row), i64(pos)); }";
 const LOAD_FLAT: &str = "[&](u64 pos) { return k.load_value(0, i64(pos)); }";
 
 /// The functions of a reduction: of one row, or of rows of any, of short and of long ones.

@@ -21,7 +21,7 @@ use par_ir::flat::{Kernel, KernelKind, Out, Ty};
 use par_ir::ty::Dim;
 use par_ir::visit::Code as _;
 use par_ir::{Prim, Var};
-use par_runtime::cuda::{Shape, Tile};
+use par_runtime::cuda::{Schedule, Shape, Tile};
 use std::collections::HashMap;
 
 /// A kernel, what its statement binds, and its name in C++.
@@ -38,6 +38,8 @@ pub struct Source<'a> {
     pub class: String,
     /// Host variables that it reads.
     pub captures: Vec<Var>,
+    /// Another way to run it.
+    pub schedule: Schedule,
     /// Types of the combined results.
     pub combined: Vec<Prim>,
     /// Types of the further results.
@@ -68,8 +70,9 @@ impl<'a> Source<'a> {
         };
         let (name, class) = (format!("kernel{i}"), format!("Kernel{i}"));
         let captures = free::captures(kernel);
-        let number = i;
-        Source { kernel, pattern, number, name, class, captures, combined, elems, reproducible: false }
+        let schedule = super::schedule::of(kernel, &captures);
+        let reproducible = false;
+        Source { kernel, pattern, number: i, name, class, captures, schedule, combined, elems, reproducible }
     }
 
     /// How its space is passed.
@@ -169,6 +172,7 @@ pub fn kernel(b: &mut Bodies, s: &Source, types: &HashMap<Var, Ty>) -> Result<()
         KernelKind::Scan { exclusive, .. } => super::fold::scan(b, s, *exclusive),
         KernelKind::Hist { op, .. } => super::hist::functions(b, s, op),
     }
+    super::schedule::functions(b, s);
     Ok(())
 }
 

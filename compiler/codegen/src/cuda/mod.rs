@@ -12,6 +12,7 @@ mod local;
 mod map;
 mod operator;
 mod plan;
+mod schedule;
 mod text;
 
 use crate::free;

@@ -39,6 +39,7 @@ impl Code for CudaCode<'_> {
             value_size: source.value_size(),
             needs_rows: super::map::needs_rows(kernel),
             recursive: source.is_recursive(self.locals),
+            schedule: source.schedule.clone(),
             work: work::of_kernel(kernel),
         })
     }

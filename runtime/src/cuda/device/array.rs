@@ -136,7 +136,8 @@ impl Array {
     pub fn uploaded(gpu: &Arc<Gpu>, host: array::Array) -> Result<Array, RuntimeError> {
         let there = Array::of_host(gpu, host);
         let Some(host) = there.host() else { return Ok(there) };
-        let copy = Array::fresh(gpu, &Arc::new(Account::default()), there.prim, there.len).map_err(no_room)?;
+        let copy =
+            Array::fresh(gpu, &Arc::new(Account::default()), there.prim, there.len).map_err(no_room)?;
         gpu.upload(copy.address().map_err(no_room)?, host.bytes()).map_err(broken)?;
         Ok(copy)
     }

@@ -3,7 +3,8 @@
 use super::array::Array;
 use super::folding::Folding;
 use super::run::{Cuda, address, broken};
-use super::{Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, bulk, sort};
+use super::tuning::{HIST_BLOCKS, LOCKS, REDUCE_BLOCKS, SHARED};
+use super::{Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, Schedule, bulk, sort};
 use crate::array::OutOfMemory;
 use crate::check::{RuntimeError, Span};
 use crate::exec::device::{Held, Results};
@@ -23,20 +24,13 @@ pub fn state_bytes(tiles: u64, value_size: usize) -> u64 {
     64 + (tiles + tiles / 32 + 1) * slot
 }
 
-/// Blocks of a reduction of one row, at most about as many.
-const REDUCE_BLOCKS: u64 = 1024;
-
-/// Blocks of a histogram, at most.
-const HIST_BLOCKS: u64 = 512;
-/// Bytes of shared memory that every device gives a block.
-const SHARED: u64 = 48 << 10;
-/// Locks of a histogram, at most.
-const LOCKS: u64 = 1 << 20;
+/// Words that the argument of every kernel begins with: see [`Cuda::head`].
+const HEAD: usize = 3;
 
 /// A space whose sizes are known.
-struct Space {
-    rows: usize,
-    total: usize,
+pub(super) struct Space {
+    pub(super) rows: usize,
+    pub(super) total: usize,
     /// Elements of the longest row.
     longest: usize,
     words: Vec<u64>,
@@ -87,12 +81,12 @@ impl Space {
 }
 
 /// A launch in preparation.
-struct Launch<'l, 'a> {
-    cuda: &'l Cuda<'a>,
-    kernel: &'l Kernel,
-    space: Space,
-    span: Span,
-    words: Vec<u64>,
+pub(super) struct Launch<'l, 'a> {
+    pub(super) cuda: &'l Cuda<'a>,
+    pub(super) kernel: &'l Kernel,
+    pub(super) space: Space,
+    pub(super) span: Span,
+    pub(super) words: Vec<u64>,
     /// Table of who writes where, while it is needed.
     table: Option<Array>,
     copied: Counters,
@@ -149,6 +143,21 @@ impl<'a> Launch<'_, 'a> {
         (self.space.total as u64 + rows).div_ceil(self.kernel.tile.size())
     }
 
+    /// The words before those of the space: what every argument begins with.
+    pub(super) fn head(&self) -> &[u64] {
+        &self.words[..HEAD]
+    }
+
+    /// The words of the captures.
+    pub(super) fn captures(&self) -> &[u64] {
+        &self.words[HEAD + self.space.words.len()..self.captures_end()]
+    }
+
+    /// Index of the word after those of the captures.
+    pub(super) fn captures_end(&self) -> usize {
+        HEAD + self.space.words.len() + self.kernel.captures.len()
+    }
+
     fn start(&mut self, suffix: &str, blocks: u64) -> Result<(), RuntimeError> {
         self.start_with(suffix, blocks, self.kernel.tile.threads, 0)
     }
@@ -162,6 +171,12 @@ impl<'a> Launch<'_, 'a> {
     ) -> Result<(), RuntimeError> {
         let name = format!("{}{suffix}", self.kernel.name);
         self.cuda.launch(&name, blocks, (threads, shared as u32), &self.words)
+    }
+
+    /// Starts a function whose argument is not the kernel's.
+    pub(super) fn start_words(&self, suffix: &str, blocks: u64, words: &[u64]) -> Result<(), RuntimeError> {
+        let name = format!("{}{suffix}", self.kernel.name);
+        self.cuda.launch(&name, blocks, (Schedule::THREADS, 0), words)
     }
 
     /// Fresh arrays, whose addresses are the next words.
@@ -236,7 +251,7 @@ impl<'a> Launch<'_, 'a> {
     }
 
     /// A failure in what was started is an earlier launch's for what is started next.
-    fn next_launch(&mut self) -> Result<(), RuntimeError> {
+    pub(super) fn next_launch(&mut self) -> Result<(), RuntimeError> {
         self.words[1] = self.cuda.head(false)?[1];
         Ok(())
     }
@@ -249,6 +264,11 @@ impl<'a> Launch<'_, 'a> {
         frame: &mut Frame<Cuda<'a>>,
     ) -> Results<Cuda<'a>> {
         let arrays = self.outs(outs, elects, frame)?;
+        if let [out] = arrays.as_slice()
+            && (self.contract(out)? || self.transpose(out)?)
+        {
+            return Ok(arrays.into_iter().map(HostValue::Array).collect());
+        }
         let by_rows = self.space.offsets.is_some() && self.kernel.needs_rows;
         let blocks = if serial { 1 } else { self.tiles(by_rows) };
         let blocks = if self.space.total == 0 { 0 } else { blocks };
@@ -273,7 +293,7 @@ impl<'a> Launch<'_, 'a> {
             let at = address(&state, self.span)?;
             self.words.extend([at + 16, chunk, at]);
             self.start("", blocks)?;
-        } else {
+        } else if !self.contract(&results[0])? {
             self.reduce_rows()?;
         }
         Ok(results.into_iter().map(HostValue::Array).collect())
@@ -281,7 +301,8 @@ impl<'a> Launch<'_, 'a> {
 
     fn reduce_rows(&mut self) -> Result<(), RuntimeError> {
         let (rows, threads) = (self.space.rows as u64, u64::from(self.kernel.tile.threads));
-        match Folding::of(rows, self.space.total as u64, self.space.longest as u64) {
+        let columns = matches!(self.kernel.schedule, Schedule::Columns);
+        match Folding::of(rows, self.space.total as u64, self.space.longest as u64, columns) {
             Folding::Lanes(group) => {
                 self.words.extend([0, group, 0]);
                 self.start("_lanes", (rows * group).div_ceil(threads))
@@ -294,7 +315,24 @@ impl<'a> Launch<'_, 'a> {
                 let _state = self.state(true)?;
                 self.start("", self.tiles(true))
             }
+            Folding::Columns { part } => self.reduce_columns(part),
         }
+    }
+
+    /// Folds of parts of the rows, then those of the rows. If a part is all of a row, nothing is left for the second.
+    fn reduce_columns(&mut self, part: u64) -> Result<(), RuntimeError> {
+        let rows = self.space.rows as u64;
+        let parts = (self.space.longest as u64).div_ceil(part).max(1);
+        let blocks = rows.div_ceil(Schedule::COLUMNS) * parts;
+        if parts == 1 {
+            self.words.extend([0, part, 0]);
+            return self.start_with("_columns", blocks, Schedule::THREADS, 0);
+        }
+        let state = self.cuda.scratch(rows * parts * self.kernel.value_size as u64, self.span)?;
+        self.words.extend([address(&state, self.span)?, part, 0]);
+        self.start_with("_columns", blocks, Schedule::THREADS, 0)?;
+        self.next_launch()?;
+        self.start_with("_parts", rows.div_ceil(u64::from(Schedule::THREADS)), Schedule::THREADS, 0)
     }
 
     /// The states of tiles, whose address and that of nothing are the next words.

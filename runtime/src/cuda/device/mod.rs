@@ -2,6 +2,7 @@
 
 mod array;
 mod bulk;
+mod contract;
 mod desc;
 mod driver;
 mod folding;
@@ -14,6 +15,7 @@ mod sort;
 mod spare;
 mod staging;
 mod stream;
+mod tuning;
 mod watch;
 mod workbench;
 
@@ -26,6 +28,6 @@ pub(crate) use module::Loaded;
 pub(crate) use run::upload;
 
 use super::{
-    Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, Program, cache, headers, modules, nvrtc,
-    unavailable,
+    Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, Program, Schedule, cache, headers, modules,
+    nvrtc, unavailable,
 };

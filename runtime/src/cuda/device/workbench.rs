@@ -8,9 +8,9 @@ use cudarc::driver::DriverError;
 use std::sync::Arc;
 
 /// All kernels that can be started by their names.
-const TEXT: &str = "#include \"test/instances/irregular.cuh\"\n#include \"test/instances/rows.cuh\"\n\
-                    #include \"test/instances/scan.cuh\"\n#include \"test/instances/sort.cuh\"\n\
-                    #include \"test/instances/textbook.cuh\"\n";
+const TEXT: &str = "#include \"test/instances/contract.cuh\"\n#include \"test/instances/irregular.cuh\"\n\
+                    #include \"test/instances/rows.cuh\"\n#include \"test/instances/scan.cuh\"\n\
+                    #include \"test/instances/sort.cuh\"\n#include \"test/instances/textbook.cuh\"\n";
 
 /// A device with these kernels.
 pub struct Workbench {
