@@ -2,7 +2,6 @@
 // generated kernels.
 #pragma once
 #include "program/program.cuh"
-#include "program/sort.cuh"
 
 namespace par {
 

@@ -118,7 +118,7 @@ void private_histograms() {
             for (bool skewed : {false, true}) {
                 const u64 blocks = divide_up(n, chunk);
                 const auto bins_of = some_bins(n, bins, skewed);
-                const auto floats = make<float>(n, [](u64) { return float(random_below(64)); });
+                const auto floats = make<float>(n, [](u64) { return float(random_below(4)); });
                 vector<float> out(bins, 1), partials(bins * blocks);
                 const auto wanted = histogram(bins_of, floats, out, SumF32{});
                 LAUNCH_SHARED(hist_private_f32, blocks, 128, u32(4 * bins * 4), bins_of.data(), floats.data(), n, u32(bins), chunk, partials.data());

@@ -90,7 +90,7 @@ void reductions() {
     REDUCE_CASE(reduce_i64, i64, 256, 2048, SumI64{}, [](u64) { return i64(random_below(1ull << 50)); })
     REDUCE_CASE(reduce_i64, i64, 256, 40, SumI64{}, [](u64) { return i64(random_below(1ull << 50)); })
     REDUCE_CASE(reduce_matrix2, Matrix2, 128, 1280, Product<2>{}, matrix)
-    REDUCE_CASE(reduce_f32, float, 256, 3840, SumF32{}, [](u64) { return float(random_below(100)); })
+    REDUCE_CASE(reduce_f32, float, 256, 3840, SumF32{}, [](u64) { return float(random_below(4)); })
 }
 
 void segmented_reductions() {

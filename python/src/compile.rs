@@ -4,6 +4,7 @@ use crate::entry::Entry;
 use crate::{error, interrupt};
 use par::doc::{self, Kind};
 use par::insight::{self, Insight};
+use par::pipeline::Target;
 use par::program::compile_until;
 use par::{Backend, Options, report};
 use pyo3::exceptions::{PyKeyError, PyValueError};
@@ -102,7 +103,8 @@ impl Program {
         if self.program.entry(entry).is_none() {
             return Err(PyKeyError::new_err(format!("there is no entry point '{entry}'")));
         }
-        let insight = Insight::new(&self.program, entry).map_err(|f| error::of_compiling(py, &f))?;
+        let insight =
+            Insight::new(&self.program, entry, Target::Processor).map_err(|f| error::of_compiling(py, &f))?;
         Ok(if html { insight::page(&insight) } else { insight::listing(&insight, width, false) })
     }
 

@@ -27,6 +27,23 @@ pub struct Plan<K = Kernel> {
     pub sites: usize,
 }
 
+impl<K> Plan<K> {
+    /// The kernels that a call of a function may run.
+    pub fn kernels(&self, fun: usize) -> Vec<&K> {
+        let (mut found, mut called) = (Vec::new(), vec![fun]);
+        let mut next = 0;
+        while let Some(function) = called.get(next).map(|f| &self.functions[*f]) {
+            next += 1;
+            function.body.each(&mut |op| match op {
+                Op::Kernel(kernel) => found.push(&**kernel),
+                Op::Call(callee, _) if !called.contains(callee) => called.push(*callee),
+                _ => {}
+            });
+        }
+        found
+    }
+}
+
 /// Machine code of a plan's kernels.
 pub struct Code {
     /// By their numbers.
@@ -95,6 +112,26 @@ pub struct Block<K = Kernel> {
     pub stms: Vec<Stm<K>>,
     /// Values of the block.
     pub results: Vec<Operand>,
+}
+
+impl<K> Block<K> {
+    /// Calls `visit` with every operation in it, those inside of others too.
+    fn each<'a>(&'a self, visit: &mut impl FnMut(&'a Op<K>)) {
+        for stm in &self.stms {
+            visit(&stm.op);
+            match &stm.op {
+                Op::If { then, other, .. } => [then, other].iter().for_each(|b| b.each(visit)),
+                Op::Loop(l) => {
+                    if let LoopForm::While(condition) = &l.form {
+                        condition.each(visit);
+                    }
+                    l.body.each(visit);
+                }
+                Op::Split(s) => s.body.each(visit),
+                _ => {}
+            }
+        }
+    }
 }
 
 /// One operation.

@@ -2,6 +2,7 @@
 
 use crate::{NAME, Playground, editor, options};
 use par::insight::{Insight, listing, page};
+use par::pipeline::Target;
 use par::{Failure, compile, pipeline, print_core, print_flat};
 use serde_json::{Value, json};
 
@@ -18,7 +19,7 @@ impl Playground {
             Err(failure) => return Ok(json!({ "diagnostics": editor::of_failure(failure) })),
         };
         let entry = program.choose_entry(Some(entry))?;
-        Ok(match Insight::new(program, &entry.name) {
+        Ok(match Insight::new(program, &entry.name, Target::Processor) {
             Ok(insight) => json!({ "text": listing(&insight, WIDTH, false), "html": page(&insight) }),
             Err(failure) => json!({ "diagnostics": editor::of_failure(&failure) }),
         })

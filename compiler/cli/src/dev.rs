@@ -84,7 +84,7 @@ fn dump(program: &Program, what: &str, after: Option<&str>) -> Result<Option<Str
         ("flat", _) => par::print_flat(program.flat()?),
         ("schedule", _) => program.schedules()?,
         ("clif", _) => program.clif()?,
-        ("cuda", _) => program.cuda_program()?.source,
+        ("cuda", _) => program.cuda_program()?.source(),
         (what, _) if what == "nvrtc" || what.starts_with("nvrtc:") => {
             program.cuda_log(what.strip_prefix("nvrtc:").unwrap_or("sm_90"))?
         }

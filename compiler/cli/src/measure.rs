@@ -3,8 +3,10 @@
 use crate::options::Compile;
 use crate::status::{self, Messages, Status};
 use crate::{input, source};
+use clap::ValueEnum;
 use par::insight::{Insight, RunCost};
-use par::{CallOptions, Counters, Profile, Program, Value};
+use par::pipeline::Target;
+use par::{Backend, CallOptions, Counters, Options, Profile, Program, Value};
 use par_native::call::{INPUT_HELP, INPUT_LONG_HELP};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -18,6 +20,12 @@ pub struct Subject {
     /// Entry point [default: main, or the only one]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
+    /// What it is compiled for and runs on
+    #[arg(long, value_enum, default_value = "cpu")]
+    backend: Machine,
+    /// Which GPU, where there are several
+    #[arg(long, value_name = "N", default_value = "0")]
+    device: usize,
     /// Number of threads; 0: one for each processor
     #[arg(long, value_name = "N", default_value = "0")]
     threads: usize,
@@ -32,11 +40,29 @@ pub struct Subject {
     compile: Compile,
 }
 
+/// Back ends that have bulk operations to look at.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Machine {
+    /// Machine code on the processor's cores
+    Cpu,
+    /// A GPU, by CUDA
+    Cuda,
+}
+
+impl Machine {
+    fn parts(self) -> (Backend, Target) {
+        match self {
+            Machine::Cpu => (Backend::Cpu, Target::Processor),
+            Machine::Cuda => (Backend::Cuda, Target::Gpu),
+        }
+    }
+}
+
 impl Subject {
     /// Compiles the program.
     pub fn load(&self) -> Result<Program, Status> {
         self.messages.choose();
-        source::load(&self.file, &self.compile.options(false))
+        source::load(&self.file, &Options { device: self.device, ..self.compile.options(false) })
     }
 
     /// The name of the entry point.
@@ -47,7 +73,7 @@ impl Subject {
 
     /// Insight into an entry point; with the costs of its runs if it is to be run.
     pub fn insight<'p>(&self, program: &'p Program, name: &str, run: bool) -> Result<Insight<'p>, Status> {
-        let insight = Insight::new(program, name).map_err(|f| status::failure(&f))?;
+        let insight = Insight::new(program, name, self.backend.parts().1).map_err(|f| status::failure(&f))?;
         if !run {
             return Ok(insight);
         }
@@ -57,7 +83,8 @@ impl Subject {
     }
 
     fn measure(&self, program: &Program, entry: &str, values: &[Value]) -> Result<RunCost, Status> {
-        let options = CallOptions { threads: self.threads, ..CallOptions::default() };
+        let (backend, target) = self.backend.parts();
+        let options = CallOptions { backend, threads: self.threads, ..CallOptions::default() };
         let profiled = |counting: bool| {
             let start = Instant::now();
             let result = program.profile(entry, values.to_vec(), &options, counting);
@@ -78,7 +105,7 @@ impl Subject {
             n => n,
         };
         let input_bytes = values.iter().map(size).sum();
-        Ok(RunCost { runs: self.runs as usize, time, profile, input_bytes, threads })
+        Ok(RunCost { runs: self.runs as usize, time, profile, input_bytes, target, threads })
     }
 }
 

@@ -5,7 +5,7 @@ use crate::options::Compile;
 use crate::run::BackendName;
 use crate::status::{self, Messages, Status};
 use crate::{input, output, source};
-use par::pipeline::{Choice, Measure, Thresholds};
+use par::pipeline::{Choice, Measure, Target, Thresholds};
 use par::testing::{DataSet, NoData, Settings, data_sets};
 use par::tuning::Tuning;
 use par::{Backend, Options, Program};
@@ -69,10 +69,13 @@ pub fn tune(args: &Args) -> Result<Status, Status> {
     let options = Options { device: args.device, ..args.compile.options(false) };
     let program = source::load(&args.file, &options)?;
     program.prepare(backend).map_err(|f| status::failure(&f))?;
-    let choices = program.choices().map_err(|f| status::failure(&f))?;
+    let target = if backend == Backend::Cuda { Target::Gpu } else { Target::Processor };
+    let choices = program.choices(target).map_err(|f| status::failure(&f))?;
     let sets = sets(args, &program)?;
     let mut tuner = Tuner { args, backend, program: &program, options, sets, start: Instant::now() };
-    let thresholds = tuner.thresholds(choices)?;
+    let mut thresholds = Thresholds::default();
+    choices.iter().for_each(|c| thresholds.set(*c, c.measure.default_threshold(target)));
+    let thresholds = tuner.improved(choices, thresholds)?;
     let path = args.output.clone().unwrap_or_else(|| {
         let mut name = args.file.clone().into_os_string();
         name.push(".tuning");
@@ -118,14 +121,12 @@ struct Tuner<'a> {
 const GAIN: f64 = 0.03;
 
 impl Tuner<'_> {
-    /// The best thresholds found, one choice after the other.
-    fn thresholds(&mut self, choices: &[Choice]) -> Result<Thresholds, Status> {
-        let mut best = Thresholds::default();
-        choices.iter().for_each(|c| best.set(*c, c.measure.default_threshold()));
+    /// The best thresholds found from those given, one choice after the other.
+    fn improved(&mut self, choices: &[Choice], mut best: Thresholds) -> Result<Thresholds, Status> {
         let mut time = self.time(&best)?;
         for choice in choices {
             for candidate in candidates(choice.measure) {
-                if candidate == best.get(*choice) || self.start.elapsed() > self.args.max_time {
+                if best.get(*choice) == Some(candidate) || self.start.elapsed() > self.args.max_time {
                     continue;
                 }
                 let mut changed = best.clone();
@@ -164,8 +165,8 @@ impl Tuner<'_> {
 /// Thresholds that are tried.
 fn candidates(measure: Measure) -> Vec<i64> {
     let powers = match measure {
-        Measure::Calls | Measure::Rows | Measure::Positions | Measure::Iterations => [0, 3, 6, 9, 12, 15],
-        Measure::Longest => [2, 3, 4, 6, 9, 12],
+        Measure::Calls | Measure::Rows | Measure::Positions | Measure::Iterations => [0, 3, 6, 9, 12, 15, 18],
+        Measure::Longest => [2, 3, 4, 6, 9, 12, 15],
     };
     powers.into_iter().map(|k| 1 << k).chain([i64::MAX]).collect()
 }

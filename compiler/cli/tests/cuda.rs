@@ -55,6 +55,42 @@ fn golden_programs() {
     command.current_dir(root()).args(["test", "--backend", "cuda", "tests/golden", "examples"]);
     let (status, out, err) = said(&command.output().expect("par runs"));
     assert_eq!(status, Some(0), "{out}\n{err}");
+    // Batches of calls are flat on a GPU, unless they are larger than those of tests.
+    let mut command = par(folder);
+    command.current_dir(root()).args([
+        "test",
+        "--backend",
+        "cuda",
+        "--force-version",
+        "seq",
+        "tests/golden/recursion",
+    ]);
+    let (status, out, err) = said(&command.output().expect("par runs"));
+    assert_eq!(status, Some(0), "{out}\n{err}");
+}
+
+/// A profile has every operation, on a GPU too; a run that fails there is reported as `par run` does.
+fn profiles() {
+    let file = temporary("profiles").with_extension("par");
+    std::fs::write(
+        &file,
+        "entry main (xss: [][]i64) = map i64.sum xss\nentry at (xs: []i64) = map (\\x -> xs[x]) xs\n",
+    )
+    .expect("a file");
+    let profile = |entry: &str, text: &str| {
+        let input = file.with_extension(entry);
+        std::fs::write(&input, text).expect("a file");
+        let mut command = par(stand_ins());
+        command
+            .args(["profile", "--backend", "cuda", "--runs", "1", "--entry", entry, "--input"])
+            .arg(input)
+            .arg(&file);
+        said(&command.output().expect("par runs"))
+    };
+    let (status, out, err) = profile("main", "[[1, 2, 3], [], [4]]");
+    assert!(status == Some(0) && out.contains("reduce add.i64") && out.contains("on a GPU"), "{out}{err}");
+    let (status, out, err) = profile("at", "[1, 7]");
+    assert!(status == Some(1) && out.is_empty() && err.contains("index 7 is outside [0,2)"), "{out}{err}");
 }
 
 /// The kernels of all golden programs are what NVRTC takes, for three architectures, the rarer ones on a sample; or for those that
@@ -465,6 +501,7 @@ int main(void) {
 
 par_trials::trials! {
     golden_programs, needs cpp_compiler();
+    profiles, needs cpp_compiler();
     nvrtc_compiles_golden_programs, needs nvrtc_library();
     values_stay_on_the_gpu_between_calls, needs cpp_compiler();
     a_gpu_is_chosen_if_there_is_one, needs cpp_compiler();

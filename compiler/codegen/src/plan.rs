@@ -22,11 +22,6 @@ pub trait Code {
     /// A kernel of its plans.
     type Kernel;
 
-    /// True if the first of two versions is worth asking for.
-    fn may_choose(&self, _: flat::VersionChoice) -> bool {
-        true
-    }
-
     /// The plan of the kernel that is the statement with this number. Its operands are to be asked for in the opposite of the order in which the executor takes them.
     fn kernel(
         &mut self,
@@ -200,11 +195,7 @@ impl<C: Code> Planner<'_, C> {
         drop_after: &mut Vec<Slot>,
     ) -> Result<PlanOp<C>, String> {
         Ok(match &stm.op {
-            Op::If { cond, versions, then, other } => {
-                let never = versions.is_some_and(|v| !self.code.may_choose(v));
-                let cond = if never { &Atom::bool(false) } else { cond };
-                self.branch(cond, then, other, live)?
-            }
+            Op::If { cond, then, other, .. } => self.branch(cond, then, other, live)?,
             Op::Loop { params, form, body } => self.loop_(params, form, body, live, drop_after)?,
             Op::Split { rows, most, first, count, body } => {
                 self.split(*rows, *most, [*first, *count], body, live, drop_after)?

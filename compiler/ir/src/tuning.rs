@@ -17,6 +17,16 @@ pub const POSITIONS: i64 = 256;
 /// Operators in a launch of a loop of the host up to which, on average, the loop is one kernel of one position.
 pub const ITERATIONS: i64 = 1024;
 
+// The same on a GPU. On an H100 (132 processors of 2048 threads) a tree of 2^20 calls took 183 ms in 512 threads and 3.8 ms flat, and implicit
+// differences for 256 options 47 ms in a thread each and 1.8 ms flat.
+
+/// As [`CALLS`]: enough to keep all threads busy.
+pub const GPU_CALLS: i64 = 1 << 18;
+/// As [`POSITIONS`]. Arrays of neighbouring threads do not lie beside each other, so that all threads have to be busy.
+pub const GPU_POSITIONS: i64 = 1 << 18;
+/// As [`ITERATIONS`]: never, since a kernel of one position leaves a GPU idle.
+pub const GPU_ITERATIONS: i64 = i64::MAX;
+
 /// Loops with a choice of versions inside each other, at most: the code of the innermost is there once more for each.
 pub const NESTED_CHOICES: usize = 2;
 

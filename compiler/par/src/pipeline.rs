@@ -16,7 +16,7 @@ use par_ir::verify::{verify_core, verify_flat};
 use par_ir::{core, flat, print};
 use par_passes::flatten::Unsupported;
 use par_passes::flatten::{self, Flattened};
-pub use par_passes::flatten::{Choice, Measure, Splitting, Thresholds, Versions};
+pub use par_passes::flatten::{Choice, Measure, Splitting, Target, Thresholds, Versions};
 use par_passes::pass::{self, Pass};
 use par_runtime::cancel;
 use par_runtime::clock::Clock;
@@ -331,7 +331,7 @@ impl Pipeline<'_> {
         if !self.options.warnings.gives(copies::CODE) {
             return;
         }
-        if let Ok(flattened) = self.flatten(core, &parsed.sources) {
+        if let Ok(flattened) = self.flatten(core, &parsed.sources, Target::default()) {
             parsed.diagnostics.extend(self.options.warnings.apply(copies::find(&flattened.program)));
         }
     }
@@ -352,11 +352,17 @@ impl Pipeline<'_> {
         verified.map_err(|message| Failure::Bug(Bug { pass: stage.to_string(), message }))
     }
 
-    /// CORE to optimised FLAT.
-    pub(crate) fn flatten(&self, core: &core::Program, sources: &Sources) -> Result<Flattened, Failure> {
+    /// CORE to optimised FLAT for a machine.
+    pub(crate) fn flatten(
+        &self,
+        core: &core::Program,
+        sources: &Sources,
+        target: Target,
+    ) -> Result<Flattened, Failure> {
         let tuning = self.options.tuning.as_ref().filter(|_| !self.options.reproducible);
         let measured = |choice| tuning.and_then(|t| t.threshold(choice, sources));
         let options = flatten::Options {
+            target,
             versions: self.options.versions,
             thresholds: Some(&measured),
             splitting: self.options.splitting(),

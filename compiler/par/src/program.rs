@@ -10,7 +10,7 @@ use par_check::thir;
 use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
-use par_passes::flatten::{self, Flattened};
+use par_passes::flatten::{self, Flattened, Target};
 use par_runtime::{CancelToken, Column, ErrorKind, Profile, RuntimeError, Value, cancel, pool};
 use par_syntax::{Diagnostic, Sources};
 use std::fmt;
@@ -109,6 +109,8 @@ pub struct Program {
     typed: Option<Arc<thir::Program>>,
     written: Written,
     flat: OnceLock<Flattened>,
+    /// The same for GPUs.
+    flat_for_gpus: OnceLock<Flattened>,
     machine: Machine,
     /// The same program in chunks, if it has work that can be cut.
     in_chunks: OnceLock<Option<Box<Program>>>,
@@ -155,6 +157,7 @@ impl Program {
             typed: front.typed,
             written: front.written,
             flat: OnceLock::new(),
+            flat_for_gpus: OnceLock::new(),
             machine: Machine::default(),
             in_chunks: OnceLock::new(),
             asked: OnceLock::new(),
@@ -244,20 +247,29 @@ impl Program {
 
     /// The program in FLAT.
     pub fn flat(&self) -> Result<&flat::Program, Failure> {
-        self.flattened().map(|f| &f.program)
+        self.flat_for(Target::Processor)
+    }
+
+    /// The program in FLAT, as a machine is to run it.
+    pub(crate) fn flat_for(&self, target: Target) -> Result<&flat::Program, Failure> {
+        self.flattened(target).map(|f| &f.program)
     }
 
     /// Where sizes decide at run time which version runs.
-    pub fn choices(&self) -> Result<&[pipeline::Choice], Failure> {
-        self.flattened().map(|f| f.choices.as_slice())
+    pub fn choices(&self, target: Target) -> Result<&[pipeline::Choice], Failure> {
+        self.flattened(target).map(|f| f.choices.as_slice())
     }
 
-    fn flattened(&self) -> Result<&Flattened, Failure> {
-        if let Some(flat) = self.flat.get() {
+    fn flattened(&self, target: Target) -> Result<&Flattened, Failure> {
+        let cell = match target {
+            Target::Processor => &self.flat,
+            Target::Gpu => &self.flat_for_gpus,
+        };
+        if let Some(flat) = cell.get() {
             return Ok(flat);
         }
-        let flat = self.pipeline().flatten(&self.core, &self.sources)?;
-        Ok(self.flat.get_or_init(|| flat))
+        let flat = self.pipeline().flatten(&self.core, &self.sources, target)?;
+        Ok(cell.get_or_init(|| flat))
     }
 
     pub(crate) fn pipeline(&self) -> Pipeline<'_> {

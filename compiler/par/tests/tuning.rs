@@ -1,6 +1,6 @@
 //! Measured thresholds choose between the versions of a nest at run time, and never change a result.
 
-use par::pipeline::{Measure, Thresholds, Versions};
+use par::pipeline::{Measure, Target, Thresholds, Versions};
 use par::tuning::Tuning;
 use par::{Backend, CallOptions, Options, Program, Value, compile};
 
@@ -22,9 +22,9 @@ fn program(text: &str, options: Options) -> Program {
 fn tuned(text: &str, thresholds: &[(Measure, i64)]) -> Program {
     let plain = program(text, Options::default());
     let mut all = Thresholds::default();
-    for choice in plain.choices().expect("it is flattened") {
+    for choice in plain.choices(Target::Processor).expect("it is flattened") {
         let found = thresholds.iter().find(|t| t.0 == choice.measure);
-        all.set(*choice, found.map_or(choice.measure.default_threshold(), |t| t.1));
+        all.set(*choice, found.map_or(choice.measure.default_threshold(Target::Processor), |t| t.1));
     }
     let written = Tuning::new(&all, plain.sources()).to_string();
     let tuning = Some(Tuning::parse(&written).expect("it was written"));

@@ -3,6 +3,9 @@
 /// The text of the module with what needs no program.
 pub(super) const BULK: &str = "#include \"program/bulk.cuh\"\n";
 
+/// The text of the module that sorts, which is compiled when something is to be sorted.
+pub(super) const SORT: &str = "#include \"program/sort.cuh\"\n";
+
 macro_rules! headers {
     ($($name:literal),* $(,)?) => {
         /// Names and texts of all headers.

@@ -1,7 +1,8 @@
 //! GPUs by CUDA's driver interface.
 //!
 //! [`Program`] is what the code generator makes: C++ text, a plan, and the checks that its kernels may fail. [`Gpu::open`]
-//! finds a device, [`load`] compiles the text for it with NVRTC ([`nvrtc`], [`cache`]) and gives an `Executable`.
+//! finds a device, [`load`] gives an `Executable`. It compiles the kernels of a function when that is first called, with NVRTC ([`nvrtc`],
+//! [`cache`]), in several modules at a time ([`modules`]).
 //!
 //! All work goes to one stream in order, memory included, so that the host runs ahead; it waits where it needs a scalar or a
 //! size. A kernel whose check fails notes it in a record in device memory, the kernels after it do nothing, and the
@@ -14,6 +15,7 @@ mod cache;
 #[cfg(feature = "cuda")]
 mod device;
 mod headers;
+mod modules;
 #[cfg(not(feature = "cuda"))]
 mod no_device;
 mod nvrtc;
@@ -22,7 +24,7 @@ mod unavailable;
 #[cfg(feature = "cuda")]
 pub(crate) use device::Loaded;
 #[cfg(feature = "cuda")]
-pub use device::{Argument, Cuda, Function, Gpu, Launch, Memory, Workbench, load};
+pub use device::{Argument, Cuda, Gpu, Launch, Memory, Workbench, load};
 pub use headers::HEADERS;
 #[cfg(not(feature = "cuda"))]
 pub use no_device::{Gpu, load};
@@ -32,12 +34,15 @@ pub use unavailable::{LoadError, Unavailable};
 use crate::plan::{self, KernelCheck, Operand, Plan, Work};
 use crate::prim::Prim;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A program for GPUs. Nothing but data, which can be stored.
 #[derive(Serialize, Deserialize)]
 pub struct Program {
+    /// Functions that kernels call, in C++.
+    pub functions: Vec<Function>,
     /// Its kernels in C++.
-    pub source: String,
+    pub kernels: Vec<KernelText>,
     /// The checks in kernels; their code knows them by number.
     pub checks: Vec<KernelCheck>,
     /// The host's part.
@@ -46,17 +51,62 @@ pub struct Program {
     pub compiled: Vec<Compiled>,
 }
 
+/// A function that kernels call.
+#[derive(Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Function {
+    pub declaration: String,
+    pub definition: String,
+}
+
+/// A kernel in C++.
+#[derive(Serialize, Deserialize)]
+pub struct KernelText {
+    /// Its struct and its functions.
+    pub text: String,
+    /// What it calls, itself or through others: places in [`Program::functions`].
+    pub calls: Vec<usize>,
+}
+
+/// First lines of every text.
+const HEAD: &str = "#include \"program/program.cuh\"\n\nusing namespace par;\n\n";
+
 impl Program {
-    /// Compiles the kernels for an architecture (`sm_90`), without a device: the machine code, and what the compiler says.
-    pub fn compile(&self, nvrtc: &Nvrtc, architecture: &str) -> Result<(Vec<u8>, String), LoadError> {
-        nvrtc.compile(&Source { name: "program.cu", text: &self.source, architecture })
+    /// All of it in C++.
+    pub fn source(&self) -> String {
+        let kernels: Vec<usize> = (0..self.kernels.len()).collect();
+        self.text(&kernels)
+    }
+
+    /// Some of its kernels in C++, with the functions that they call.
+    fn text(&self, kernels: &[usize]) -> String {
+        let kernels = kernels.iter().map(|k| &self.kernels[*k]);
+        let called: BTreeSet<usize> = kernels.clone().flat_map(|k| k.calls.iter().copied()).collect();
+        let functions = called.iter().map(|f| &self.functions[*f]);
+        let declared = functions.clone().map(|f| &f.declaration);
+        let defined = functions.map(|f| &f.definition).chain(kernels.map(|k| &k.text));
+        HEAD.to_string() + &declared.chain(defined).map(String::as_str).collect::<String>()
+    }
+
+    /// Compiles the kernels for an architecture (`sm_90`), without a device: what the compiler says.
+    pub fn log(&self, nvrtc: &Nvrtc, architecture: &str) -> Result<String, LoadError> {
+        Ok(self.compile(nvrtc, architecture)?.into_iter().map(|(_, log)| log).collect::<Vec<_>>().join("\n"))
+    }
+
+    fn compile(&self, nvrtc: &Nvrtc, architecture: &str) -> Result<Vec<(Vec<u8>, String)>, LoadError> {
+        let kernels = (0..self.kernels.len()).collect();
+        let texts = modules::texts(self, kernels);
+        modules::at_once(&texts, |text| nvrtc.compile(&Source { name: "program.cu", text, architecture }))
     }
 
     /// Compiles it ahead, so that devices of an architecture need no NVRTC.
     pub fn compile_ahead(&mut self, nvrtc: &Nvrtc, architecture: &str) -> Result<(), LoadError> {
-        let (kernels, _) = self.compile(nvrtc, architecture)?;
-        let (bulk, _) = nvrtc.compile(&Source { name: "bulk.cu", text: headers::BULK, architecture })?;
-        self.compiled.push(Compiled { architecture: architecture.to_string(), kernels, bulk });
+        let kernels = self.compile(nvrtc, architecture)?;
+        let shared = modules::at_once(&[headers::BULK, headers::SORT], |text| {
+            nvrtc.compile(&Source { name: "bulk.cu", text, architecture })
+        })?;
+        let modules = kernels.into_iter().chain(shared).map(|(code, _)| code).collect();
+        self.compiled.push(Compiled { architecture: architecture.to_string(), modules });
         Ok(())
     }
 }
@@ -66,10 +116,8 @@ impl Program {
 pub struct Compiled {
     /// `sm_90`.
     pub architecture: String,
-    /// The program's kernels.
-    pub kernels: Vec<u8>,
-    /// Kernels that all programs share.
-    pub bulk: Vec<u8>,
+    /// The program's kernels, and those that all programs share.
+    pub modules: Vec<Vec<u8>>,
 }
 
 impl Compiled {
@@ -119,6 +167,8 @@ impl Tile {
 /// ```
 #[derive(Serialize, Deserialize)]
 pub struct Kernel {
+    /// Its place in [`Program::kernels`].
+    pub number: usize,
     /// Of its function, and for profiles.
     pub name: String,
     /// Positions and rows.

@@ -29,6 +29,7 @@ pub use desc::Desc;
 use crate::array::OutOfMemory;
 use crate::cancel::CancelToken;
 use crate::check::{CheckKind, RuntimeError, Span, max_depth};
+use crate::cuda::LoadError;
 #[cfg(feature = "cuda")]
 use crate::cuda::{Cuda, Loaded};
 use crate::plan::{Code, Function, Kind, Plan};
@@ -98,6 +99,15 @@ impl Executable {
         }
     }
 
+    /// Compiles what a call of function `fun` needs, if it is a program for GPUs and that has not been done.
+    pub fn prepare(&self, fun: usize) -> Result<(), LoadError> {
+        match &self.code {
+            Compiled::Cpu(..) => Ok(()),
+            #[cfg(feature = "cuda")]
+            Compiled::Gpu(loaded) => loaded.prepare(fun),
+        }
+    }
+
     /// Calls function `fun` with arguments in the order of its parameters.
     pub fn call(
         &self,
@@ -143,6 +153,7 @@ impl Executable {
             #[cfg(feature = "cuda")]
             Compiled::Gpu(loaded) => {
                 let call = Call::new(&loaded.program.plan, fun, options)?;
+                loaded.prepare(fun).map_err(|e| RuntimeError::internal(e.to_string()))?;
                 return call.run(Cuda::start(loaded, options)?, fun, args, profile);
             }
         };

@@ -84,6 +84,10 @@ impl<D: Device> Run<'_, D> {
     /// Charges the statement.
     pub fn end(&self, stm: &Stm<D::Kernel>, before: Option<Before>) {
         let (Some(recorder), Some(before)) = (self.recorder, before) else { return };
+        // Some devices only note what is to be done. What fails is reported where the run waits by itself.
+        if before.start.is_some() {
+            let _ = D::settle(self);
+        }
         let paused = recorder.paused.get();
         let time = before.start.map_or(Duration::ZERO, |t| t.elapsed().saturating_sub(paused));
         let mut profile = recorder.profile.borrow_mut();

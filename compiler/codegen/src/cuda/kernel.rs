@@ -30,6 +30,8 @@ pub struct Source<'a> {
     pub kernel: &'a Kernel,
     /// Types of what it binds.
     pub pattern: Vec<Ty>,
+    /// Its place among the kernels of the program.
+    pub number: usize,
     /// Of the function.
     pub name: String,
     /// Of the struct.
@@ -69,7 +71,19 @@ impl<'a> Source<'a> {
         let (name, class) = (format!("kernel{i}"), format!("Kernel{i}"));
         let captures = free::captures(kernel);
         let schedule = super::schedule::of(kernel, &captures);
-        Source { kernel, pattern, name, class, captures, schedule, combined, elems, reproducible: false }
+        let number = i;
+        Source {
+            kernel,
+            pattern,
+            number,
+            name,
+            class,
+            captures,
+            schedule,
+            combined,
+            elems,
+            reproducible: false,
+        }
     }
 
     /// How its space is passed.

@@ -4,26 +4,24 @@ use super::body::{Bodies, Unsupported};
 use super::text::{atom, ty};
 use par_ir::core::{Body, Exp, Fun, FunId};
 use par_ir::ty::Atom;
+use par_runtime::cuda;
 
-/// Declarations of all functions, then their definitions.
-pub fn functions(b: &mut Bodies, funs: &[Fun]) -> Result<(), Unsupported> {
+/// The functions that kernels call, in the order of their numbers.
+pub fn functions(b: &mut Bodies, funs: &[Fun]) -> Result<Vec<cuda::Function>, Unsupported> {
     b.locals = funs.iter().enumerate().map(|(i, f)| function_name(i, f)).collect();
-    for (i, f) in funs.iter().enumerate() {
+    let write = |(i, f): (usize, &Fun)| {
         let head = head(b, i, f);
-        b.text.line(format!("{head};"));
-    }
-    for (i, f) in funs.iter().enumerate() {
         b.text.line("");
         b.comment(f.span);
-        let head = head(b, i, f);
         b.text.open(format!("{head} {{"));
         b.text.open("for (u32 iterations = 1;; iterations++) {");
         b.text.line("if (iterations % 1024 == 0 && here.is_over()) return false;");
         Tail { f: FunId(i as u32), fun: f }.body(b, &f.body)?;
         b.text.close("}");
         b.text.close("}");
-    }
-    Ok(())
+        Ok(cuda::Function { declaration: format!("{head};\n"), definition: b.text.take() })
+    };
+    funs.iter().enumerate().map(write).collect()
 }
 
 fn function_name(i: usize, f: &Fun) -> String {

@@ -1,4 +1,4 @@
-//! The CUDA back end: a program's kernels as one readable C++ file, which NVRTC compiles when the program is loaded.
+//! The CUDA back end: a program's kernels as readable C++, which NVRTC compiles when a function that launches them is called.
 //!
 //! Every kernel instantiates a template of `kernels/par` with its body ([`kernel`]); bodies are written statement by
 //! statement ([`body`]), on the operators of `kernels/program/scalar.cuh`. The host's part is the same plan as the CPU's.
@@ -20,14 +20,11 @@ use body::Bodies;
 use kernel::Source;
 use par_ir::Span;
 use par_ir::flat;
-use par_runtime::cuda::Program;
+use par_runtime::cuda::{KernelText, Program};
 use par_runtime::plan::Plan;
 use plan::CudaCode;
 use std::collections::HashMap;
 use text::Text;
-
-/// First lines of every generated file.
-const HEAD: &str = "#include \"program/program.cuh\"\n\nusing namespace par;\n\n";
 
 /// A program for a GPU. `reproducible`: of several values that are scattered to one index the last one wins. `source` gives the
 /// line of the source that a span is in, for comments. Fails only on a program that the FLAT verifier would refuse.
@@ -45,8 +42,8 @@ pub fn compile(
         locals: Vec::new(),
         source,
     };
-    local::functions(&mut bodies, &program.locals)?;
-    let mut kernels = HashMap::new();
+    let functions = local::functions(&mut bodies, &program.locals)?;
+    let (mut kernels, mut texts) = (HashMap::new(), Vec::new());
     for (i, (number, stm, kernel)) in crate::plan::kernels(program).into_iter().enumerate() {
         par_runtime::cancel::poll();
         let mut source = Source::new(i, kernel, stm.pat.iter().map(|p| p.ty).collect());
@@ -55,10 +52,12 @@ pub fn compile(
         bodies.comment(stm.span);
         kernel::kernel(&mut bodies, &source, &types)?;
         kernels.insert(number, source);
+        let calls = free::callees(kernel, &program.locals).iter().map(|f| f.0 as usize).collect();
+        texts.push(KernelText { text: bodies.text.take(), calls });
     }
-    let Bodies { text, checks, .. } = bodies;
+    let checks = bodies.checks;
     let mut code = CudaCode { kernels, locals: &program.locals };
-    let functions = crate::plan::functions(program, &types, &mut code)?;
-    let plan = Plan { functions, sites: program.statements().len() };
-    Ok(Program { source: format!("{HEAD}{}", text.finish()), checks, plan, compiled: Vec::new() })
+    let host = crate::plan::functions(program, &types, &mut code)?;
+    let plan = Plan { functions: host, sites: program.statements().len() };
+    Ok(Program { functions, kernels: texts, checks, plan, compiled: Vec::new() })
 }

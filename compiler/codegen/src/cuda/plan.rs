@@ -19,11 +19,6 @@ pub struct CudaCode<'a> {
 impl Code for CudaCode<'_> {
     type Kernel = cuda::Kernel;
 
-    /// A kernel of one position leaves a GPU idle: the flat version's launches take less, if anything is to be done.
-    fn may_choose(&self, versions: flat::VersionChoice) -> bool {
-        !matches!(versions, flat::VersionChoice::Iterations { .. })
-    }
-
     fn kernel(
         &mut self,
         number: u32,
@@ -35,6 +30,7 @@ impl Code for CudaCode<'_> {
         let kind = kind(kernel, source, operands, live);
         let captures = operands.vars(&source.captures, live);
         Ok(cuda::Kernel {
+            number: source.number,
             name: source.name.clone(),
             space: operands.space(&kernel.space, live),
             captures,

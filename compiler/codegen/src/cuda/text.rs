@@ -40,9 +40,9 @@ impl Text {
         self.depth += 1;
     }
 
-    /// All of it.
-    pub fn finish(self) -> String {
-        self.out
+    /// Takes all lines away.
+    pub fn take(&mut self) -> String {
+        std::mem::take(&mut self.out)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::operations::Operation;
 use super::{Insight, RunCost};
+use crate::pipeline::Target;
 use par_runtime::Counters;
 use par_runtime::profile::Cost;
 use serde_json::{Value, json};
@@ -51,6 +52,7 @@ fn counters(c: &Counters) -> Value {
 fn run(r: &RunCost) -> Value {
     json!({
         "runs": r.runs,
+        "gpu": r.target == Target::Gpu,
         "threads": r.threads,
         "nanoseconds": r.time.as_nanos() as u64,
         "input_bytes": r.input_bytes,

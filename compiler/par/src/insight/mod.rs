@@ -39,6 +39,7 @@ pub use written::Written;
 pub(crate) use written::written;
 
 use crate::failure::Failure;
+use crate::pipeline::Target;
 use crate::program::Program;
 use par_runtime::Profile;
 use par_syntax::Sources;
@@ -74,17 +75,19 @@ pub struct RunCost {
     pub profile: Profile,
     /// Bytes of the arguments.
     pub input_bytes: u64,
-    /// How many threads it ran on.
+    /// Machine that it ran on.
+    pub target: Target,
+    /// How many threads of the processor it ran on.
     pub threads: usize,
 }
 
 impl<'p> Insight<'p> {
-    /// Result of compiling an entry point.
-    pub fn new(program: &'p Program, entry: &str) -> Result<Insight<'p>, Failure> {
-        let flat = program.flat()?;
+    /// Result of compiling an entry point for a machine.
+    pub fn new(program: &'p Program, entry: &str, target: Target) -> Result<Insight<'p>, Failure> {
+        let flat = program.flat_for(target)?;
         let sources = program.sources();
         let written = program.written();
-        let (mut operations, reached) = operations::of(flat, entry, &written.small, sources);
+        let (mut operations, reached) = operations::of((flat, target), entry, &written.small, sources);
         let edges = flow::edges(flat, entry, &operations);
         operations::say_what_needs_packs(&mut operations, &edges);
         let checks = written.checks.get(entry).map_or(&[][..], Vec::as_slice);

@@ -2,6 +2,7 @@
 
 use super::places::Location;
 use super::{versions, words};
+use crate::pipeline::Target;
 use crate::program;
 use par_ir::core::{Exp, FunId};
 use par_ir::flat::{Block, Fun, Kernel, KernelKind, Op, Program, Stm, VersionChoice};
@@ -99,18 +100,22 @@ impl Operation {
 /// The operations of an entry point and of what it calls, and the numbers of all its statements.
 /// `small` are the operators over few elements that the program had.
 pub(super) fn of(
-    program: &Program,
+    (program, target): (&Program, Target),
     entry: &str,
     small: &[Part],
     sources: &Sources,
 ) -> (Vec<Operation>, HashSet<usize>) {
     let sites = program.statements().into_iter().map(std::ptr::from_ref).zip(0..).collect();
+    let schedules = match target {
+        Target::Processor => program::schedules(program),
+        Target::Gpu => HashMap::new(),
+    };
     let mut walk = Walk {
         program,
         sources,
         small: written_out(program, small),
         sites,
-        schedules: program::schedules(program),
+        schedules,
         control: vec![],
         version: String::new(),
         choosing: false,

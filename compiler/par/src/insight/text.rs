@@ -9,6 +9,7 @@ use super::checks::Check;
 use super::costs::{bytes, count, duration};
 use super::operations::{Group, Operation, Step};
 use super::{Insight, Rule, RunCost};
+use crate::pipeline::Target;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -257,7 +258,11 @@ pub(super) fn checked(check: &Check) -> String {
 
 /// One line about the runs.
 pub(super) fn summary(run: &RunCost) -> String {
-    let threads = if run.threads == 1 { "1 thread".to_string() } else { format!("{} threads", run.threads) };
+    let threads = match (run.target, run.threads) {
+        (Target::Gpu, _) => "a GPU, waiting after every operation".to_string(),
+        (_, 1) => "1 thread".to_string(),
+        (_, n) => format!("{n} threads"),
+    };
     let runs = if run.runs == 1 { "one run".to_string() } else { format!("median of {} runs", run.runs) };
     format!("{} on {threads} ({runs})", duration(run.time))
 }

@@ -2,7 +2,7 @@
 
 use super::{Backend, CallOptions, Measure, Program, missing};
 use crate::failure::{Bug, Failure, RunFailure};
-use crate::pipeline::{CODEGEN, Options, Pipeline};
+use crate::pipeline::{CODEGEN, Options, Pipeline, Target};
 use par_ir::flat;
 use par_runtime::cuda::{self, Gpu, Nvrtc};
 use par_runtime::{Column, Executable};
@@ -110,19 +110,19 @@ impl Program {
 
     /// The program on the GPU that the options name.
     fn cuda(&self) -> Result<&Executable, Failure> {
-        made(&self.machine.cuda, || self.pipeline().load_cuda(self.flat()?, &self.sources))
+        made(&self.machine.cuda, || self.pipeline().load_cuda(self.flat_for(Target::Gpu)?, &self.sources))
     }
 
     /// The kernels in C++ for GPUs.
     pub fn cuda_program(&self) -> Result<cuda::Program, Failure> {
-        self.pipeline().codegen_cuda(self.flat()?, &self.sources)
+        self.pipeline().codegen_cuda(self.flat_for(Target::Gpu)?, &self.sources)
     }
 
     /// Log of CUDA's compiler about the kernels for an architecture (`sm_90`): registers, memory, spills. Needs no GPU.
     pub fn cuda_log(&self, architecture: &str) -> Result<String, Failure> {
         let nvrtc = Nvrtc::open().map_err(|e| Failure::Unavailable(e.0))?;
-        let compiled = self.cuda_program()?.compile(&nvrtc, architecture);
-        compiled.map(|(_, log)| log).map_err(not_loaded)
+        let compiled = self.cuda_program()?.log(&nvrtc, architecture);
+        compiled.map_err(not_loaded)
     }
 
     /// CPU schedule of each kernel: the bound variables, the kernel, and its schedule.
@@ -168,6 +168,7 @@ impl Machine {
             _ => program.executable()?,
         };
         let fun = executable.entry(entry).ok_or_else(|| missing(entry))?;
+        executable.prepare(fun).map_err(not_loaded)?;
         let CallOptions { threads, ref cancel, smallest_chunks, keep_on_device, .. } = *options;
         let options = par_runtime::Options {
             threads,

@@ -4,6 +4,16 @@ use super::Flattener;
 use par_ir::{Span, tuning};
 use std::collections::BTreeMap;
 
+/// Machine that a program is flattened for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Target {
+    /// A processor with a few threads.
+    #[default]
+    Processor,
+    /// A GPU, with very many.
+    Gpu,
+}
+
 /// Measure that is compared with a threshold.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Measure {
@@ -36,13 +46,16 @@ impl Measure {
     }
 
     /// The threshold where nothing was measured for the program.
-    pub fn default_threshold(self) -> i64 {
-        match self {
-            Measure::Calls => tuning::CALLS,
-            Measure::Rows => tuning::ROWS,
-            Measure::Longest => tuning::LONGEST,
-            Measure::Positions => tuning::POSITIONS,
-            Measure::Iterations => tuning::ITERATIONS,
+    pub fn default_threshold(self, target: Target) -> i64 {
+        match (self, target) {
+            (Measure::Calls, Target::Processor) => tuning::CALLS,
+            (Measure::Calls, Target::Gpu) => tuning::GPU_CALLS,
+            (Measure::Rows, _) => tuning::ROWS,
+            (Measure::Longest, _) => tuning::LONGEST,
+            (Measure::Positions, Target::Processor) => tuning::POSITIONS,
+            (Measure::Positions, Target::Gpu) => tuning::GPU_POSITIONS,
+            (Measure::Iterations, Target::Processor) => tuning::ITERATIONS,
+            (Measure::Iterations, Target::Gpu) => tuning::GPU_ITERATIONS,
         }
     }
 }
@@ -66,9 +79,9 @@ impl Thresholds {
         self.0.insert(choice, threshold);
     }
 
-    /// The threshold of a choice.
-    pub fn get(&self, choice: Choice) -> i64 {
-        self.0.get(&choice).copied().unwrap_or(choice.measure.default_threshold())
+    /// The threshold of a choice, if it was set.
+    pub fn get(&self, choice: Choice) -> Option<i64> {
+        self.0.get(&choice).copied()
     }
 
     /// Thresholds that were set.
@@ -82,7 +95,7 @@ impl Flattener<'_> {
     pub(crate) fn threshold(&mut self, span: Span, measure: Measure) -> i64 {
         let choice = Choice { span, measure };
         self.choices.insert(choice);
-        self.measured(choice).unwrap_or(measure.default_threshold())
+        self.measured(choice).unwrap_or(measure.default_threshold(self.facts.options.target))
     }
 
     /// Measured threshold of a choice.

@@ -63,7 +63,7 @@ mod update;
 mod versions;
 mod view;
 
-pub use choices::{Choice, Measure, Thresholds};
+pub use choices::{Choice, Measure, Target, Thresholds};
 use ex::Ex;
 use facts::Facts;
 use host::{HostBuilder, Known, Scope};
@@ -118,6 +118,8 @@ pub struct Flattened {
 /// How to flatten.
 #[derive(Clone, Copy, Default)]
 pub struct Options<'o> {
+    /// Machine that it is for.
+    pub target: Target,
     /// Which versions run.
     pub versions: Versions,
     /// Measured thresholds of choices between versions that are both there.

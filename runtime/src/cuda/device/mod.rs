@@ -18,7 +18,7 @@ mod tuning;
 mod watch;
 mod workbench;
 
-pub use driver::{Function, Gpu};
+pub use driver::Gpu;
 pub use module::load;
 pub use run::Cuda;
 pub use workbench::{Argument, Launch, Memory, Workbench};
@@ -26,6 +26,6 @@ pub use workbench::{Argument, Launch, Memory, Workbench};
 pub(crate) use module::Loaded;
 
 use super::{
-    Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, Program, Schedule, cache, headers, nvrtc,
-    unavailable,
+    Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, Program, Schedule, cache, headers, modules,
+    nvrtc, unavailable,
 };

@@ -1,16 +1,17 @@
 //! Compiling and loading programs.
 
-use super::Program;
 use super::cache::Entry;
 use super::driver::{Function, Gpu, Module};
-use super::headers::{BULK, HEADERS};
+use super::headers::{BULK, HEADERS, SORT};
 use super::nvrtc::{Nvrtc, Source, options};
 use super::unavailable::{LoadError, Unavailable};
+use super::{Program, modules};
 use crate::check::RuntimeError;
 use crate::exec::Executable;
-use std::collections::HashMap;
+use cudarc::driver::DriverError;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Bytes of stack that threads get for calls of functions, if the device has room for them.
 const STACK: usize = 64 << 10;
@@ -23,27 +24,24 @@ pub struct Loaded {
     pub program: Arc<Program>,
     /// Bytes of stack that calls may take.
     pub stack: usize,
-    kernels: Functions,
-    bulk: Functions,
+    /// Compiler of what is not loaded; none if all is.
+    nvrtc: Option<Nvrtc>,
+    code: Mutex<Code>,
 }
 
-/// A module, and its functions as they are asked for.
-struct Functions {
-    module: Module,
-    known: Mutex<HashMap<String, Function>>,
-}
-
-impl Functions {
-    fn get(&self, name: &str) -> Result<Function, RuntimeError> {
-        let mut known = self.known.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(f) = known.get(name) {
-            return Ok(*f);
-        }
-        let found = self.module.function(name);
-        let f = found.map_err(|e| RuntimeError::internal(format!("no kernel {name}: {e}")))?;
-        known.insert(name.to_string(), f);
-        Ok(f)
-    }
+/// Code on the device.
+#[derive(Default)]
+struct Code {
+    modules: Vec<Module>,
+    /// Functions of the modules, as they are asked for.
+    known: HashMap<String, Function>,
+    /// Functions of the host whose kernels are there.
+    ready: HashSet<usize>,
+    /// Kernels that are there, by their numbers.
+    kernels: HashSet<usize>,
+    /// Those of all programs are there: those that sort, the others.
+    sort: bool,
+    bulk: bool,
 }
 
 impl fmt::Debug for Loaded {
@@ -52,38 +50,91 @@ impl fmt::Debug for Loaded {
     }
 }
 
+fn failed(e: DriverError) -> LoadError {
+    Unavailable::of("loading a program", e).into()
+}
+
 impl Loaded {
-    /// A kernel of the program.
+    fn code(&self) -> MutexGuard<'_, Code> {
+        self.code.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// A kernel of a function that [`Loaded::prepare`] was asked for.
     pub fn kernel(&self, name: &str) -> Result<Function, RuntimeError> {
-        self.kernels.get(name)
+        self.code().function(name)
     }
 
     /// A kernel that all programs share.
     pub fn bulk(&self, name: &str) -> Result<Function, RuntimeError> {
-        self.bulk.get(name)
+        let mut code = self.code();
+        if name.starts_with("bulk_sort") && !code.sort {
+            self.load(&mut code, &[SORT.to_string()]).map_err(|e| RuntimeError::internal(e.to_string()))?;
+            code.sort = true;
+        }
+        code.function(name)
+    }
+
+    /// Compiles and loads what a call of a function of the host may launch and is not there yet.
+    pub fn prepare(&self, fun: usize) -> Result<(), LoadError> {
+        let mut code = self.code();
+        let code = &mut *code;
+        if self.nvrtc.is_none() || code.ready.contains(&fun) {
+            return Ok(());
+        }
+        let mut missing: Vec<usize> = self.program.plan.kernels(fun).iter().map(|k| k.number).collect();
+        missing.retain(|k| !code.kernels.contains(k));
+        missing.sort_unstable();
+        let shared = (!code.bulk).then(|| BULK.to_string());
+        let texts: Vec<String> =
+            modules::texts(&self.program, missing.clone()).into_iter().chain(shared).collect();
+        self.load(code, &texts)?;
+        code.bulk = true;
+        code.kernels.extend(missing);
+        code.ready.insert(fun);
+        Ok(())
+    }
+
+    fn load(&self, code: &mut Code, texts: &[String]) -> Result<(), LoadError> {
+        let Some(nvrtc) = &self.nvrtc else { return Ok(()) };
+        self.gpu.enter().map_err(failed)?;
+        let compile = |text: &String| {
+            image(nvrtc, &Source { name: "program.cu", text, architecture: &self.gpu.architecture })
+        };
+        for image in modules::at_once(texts, compile)? {
+            code.modules.push(self.gpu.load(&image).map_err(failed)?);
+        }
+        Ok(())
     }
 }
 
-/// Makes a program ready to run on a device: compiles it, unless that was done ahead or is in the cache.
-pub fn load(program: Arc<Program>, gpu: Arc<Gpu>) -> Result<Executable, LoadError> {
-    let failed = |e| Unavailable::of("loading a program", e);
-    gpu.enter().map_err(failed)?;
-    let functions = |image: &[u8]| {
-        let module = gpu.load(image).map_err(failed)?;
-        Ok::<_, LoadError>(Functions { module, known: Mutex::new(HashMap::new()) })
-    };
-    let (bulk, kernels) = match program.compiled.iter().find(|c| c.fits(&gpu.architecture)) {
-        Some(code) => (functions(&code.bulk)?, functions(&code.kernels)?),
-        None => {
-            let nvrtc = Nvrtc::open()?;
-            let source = |name, text| Source { name, text, architecture: &gpu.architecture };
-            let image = |name, text| image(&nvrtc, &source(name, text));
-            (functions(&image("bulk.cu", BULK)?)?, functions(&image("program.cu", &program.source)?)?)
+impl Code {
+    fn function(&mut self, name: &str) -> Result<Function, RuntimeError> {
+        if let Some(f) = self.known.get(name) {
+            return Ok(*f);
         }
+        let found = self.modules.iter().find_map(|m| m.function(name).ok());
+        let f = found.ok_or_else(|| RuntimeError::internal(format!("no kernel {name}")))?;
+        self.known.insert(name.to_string(), f);
+        Ok(f)
+    }
+}
+
+/// Makes a program ready to be called on a device. What was not compiled ahead for it is compiled when a function is called.
+pub fn load(program: Arc<Program>, gpu: Arc<Gpu>) -> Result<Executable, LoadError> {
+    gpu.enter().map_err(failed)?;
+    let mut code = Code::default();
+    let nvrtc = match program.compiled.iter().find(|c| c.fits(&gpu.architecture)) {
+        Some(compiled) => {
+            let load = |image: &Vec<u8>| gpu.load(image).map_err(failed);
+            code.modules = compiled.modules.iter().map(load).collect::<Result<_, _>>()?;
+            code.sort = true;
+            None
+        }
+        None => Some(Nvrtc::open()?),
     };
     let calls = program.checks.iter().any(|c| c.kind == crate::CheckKind::TooDeep);
     let stack = if calls { gpu.stack(STACK) } else { 0 };
-    Ok(Executable::on_gpu(Loaded { gpu, program, stack, kernels, bulk }))
+    Ok(Executable::on_gpu(Loaded { gpu, program, stack, nvrtc, code: Mutex::new(code) }))
 }
 
 /// Machine code, from the cache or the compiler.
