@@ -5,7 +5,7 @@ use par::{Options, compile};
 fn kernels(text: &str) -> String {
     let Ok(program) = compile(text, "snapshot.par", &Options::default()) else { panic!("rejected:\n{text}") };
     let Ok(program) = program.cuda_program() else { panic!("no kernels:\n{text}") };
-    format!("{}\n\n=>\n\n{}", text.trim(), program.source)
+    format!("{}\n\n=>\n\n{}", text.trim(), program.source())
 }
 
 macro_rules! snapshot {

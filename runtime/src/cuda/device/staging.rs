@@ -13,11 +13,12 @@ use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes from which a transfer takes this way. For less, starting threads takes longer than the driver's own copy.
-pub const LARGE: usize = 256 << 10;
+/// Bytes from which a transfer takes this way. For less, starting threads takes longer than the driver's own copy: on an H200 with PCIe 5, 1 MiB
+/// took 99 µs instead of 77, 16 MiB 0.78 ms instead of 0.94 (431 µs instead of 1.14 ms from the device), 1 GiB 21 ms instead of 112.
+pub const LARGE: usize = 2 << 20;
 /// Bytes of a buffer: the bus carries so much in 40 µs, in which the few µs that starting a transfer takes do not count.
 const BUFFER: usize = 2 << 20;
-/// Bytes of the smallest chunk: transfers that are not much larger than [`LARGE`] still are work for several threads.
+/// Bytes of the smallest chunk: transfers that are not much larger than [`LARGE`] are work for several threads.
 const SMALLEST: usize = 128 << 10;
 /// Threads that copy. One copies 5 to 10 GB/s, PCIe 5 carries about 50.
 const COPIERS: usize = 8;
