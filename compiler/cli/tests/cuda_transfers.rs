@@ -71,7 +71,7 @@ fn several_threads() {
         move || {
             gpu.enter().expect("its context");
             (0..6).for_each(|i| {
-                round_trip(gpu, (100 << 10) * (1 + thread + 5 * i), i, (7 * thread + i) as u64)
+                round_trip(gpu, (700 << 10) * (1 + thread + 5 * i), i, (7 * thread + i) as u64)
             });
         }
     };
