@@ -1,6 +1,7 @@
 //! The warnings of updates that copy, held against runs of the golden programs: an update that copied when it ran was warned of.
 
 use par::insight::{Insight, RunCost};
+use par::pipeline::Target;
 use par::pipeline::Versions;
 use par::testing::{NoData, Settings, data_sets};
 use par::{CallOptions, Options, Program, Value, print_value, read_values};
@@ -16,8 +17,15 @@ const UPDATES: [&str; 3] = ["scatter", "histogram", "write"];
 fn updates(program: &Program, entry: &str, args: &[Value]) -> Option<(usize, BTreeSet<(usize, usize)>)> {
     let options = CallOptions { threads: 1, ..CallOptions::default() };
     let (_, profile) = program.profile(entry, unshared(program, entry, args)?, &options, true).ok()?;
-    let run = RunCost { runs: 1, time: Duration::ZERO, profile, input_bytes: 0, threads: 1 };
-    let insight = Insight::new(program, entry).ok()?.with_run(run);
+    let run = RunCost {
+        runs: 1,
+        time: Duration::ZERO,
+        profile,
+        input_bytes: 0,
+        target: Target::Processor,
+        threads: 1,
+    };
+    let insight = Insight::new(program, entry, Target::Processor).ok()?.with_run(run);
     let updates: Vec<_> =
         insight.operations.iter().filter(|op| UPDATES.contains(&op.name.as_str())).collect();
     let copied = updates.iter().filter(|op| op.cost.is_some_and(|c| c.counters.bytes_materialised > 0));

@@ -1,6 +1,7 @@
 //! Explanations of programs: which operations they become, from which lines, with what inside, which checks are left.
 
 use par::insight::{Group, Insight, RunCost, json, listing, page, table};
+use par::pipeline::Target;
 use par::{CallOptions, Options, Program, compile, read_values};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ fn program(text: &str) -> Program {
 }
 
 fn insight<'p>(program: &'p Program, entry: &str) -> Insight<'p> {
-    Insight::new(program, entry).unwrap_or_else(|f| panic!("{f}"))
+    Insight::new(program, entry, Target::Processor).unwrap_or_else(|f| panic!("{f}"))
 }
 
 const SPMV: &str = "\
@@ -170,7 +171,14 @@ fn with_run<'p>(program: &'p Program, entry: &str, input: &str) -> Insight<'p> {
     let options = CallOptions { threads: 1, ..CallOptions::default() };
     let (_, profile) = program.profile(entry, args, &options, true).unwrap_or_else(|e| panic!("{e}"));
     let time = Duration::from_millis(1);
-    insight(program, entry).with_run(RunCost { runs: 1, time, profile, input_bytes: 0, threads: 1 })
+    insight(program, entry).with_run(RunCost {
+        runs: 1,
+        time,
+        profile,
+        input_bytes: 0,
+        target: Target::Processor,
+        threads: 1,
+    })
 }
 
 const INPUT: &str = "[0, 3, 3, 8] [0, 1, 2, 0, 1, 2, 0, 1] [1, 2, 3, 4, 5, 6, 7, 8] [1, 10, 100]";
