@@ -53,6 +53,14 @@ u_int64_t setting(const char* name, u_int64_t otherwise) {
 // One launch at a time, whoever asks.
 std::mutex launching;
 char context_handle, pool_handle;
+
+// How often the primary context was retained and not released. A real driver ends the process, or worse, if what belongs to it is used later.
+std::atomic<int> retained{0};
+void must_be_retained() {
+    if (retained > 0) return;
+    fprintf(stderr, "emulator: something of a context is destroyed after the context\n");
+    abort();
+}
 thread_local Handle current_context;
 std::atomic<size_t> stack_limit{1024};
 
@@ -306,8 +314,8 @@ DRIVER cuDeviceGetUuid_v2(unsigned char* uuid, int) { return memset(uuid, 0, 16)
 DRIVER cuDeviceTotalMem_v2(size_t* bytes, int) { return *bytes = memory.total(), SUCCESS; }
 DRIVER cuDeviceGetAttribute(int* value, int number, int) { return *value = attribute(number), SUCCESS; }
 DRIVER cuDeviceComputeCapability(int* major, int* minor, int) { return *major = 9, *minor = 0, SUCCESS; }
-DRIVER cuDevicePrimaryCtxRetain(Handle* context, int) { return *context = &context_handle, SUCCESS; }
-DRIVER cuDevicePrimaryCtxRelease_v2(int) { return SUCCESS; }
+DRIVER cuDevicePrimaryCtxRetain(Handle* context, int) { return retained++, *context = &context_handle, SUCCESS; }
+DRIVER cuDevicePrimaryCtxRelease_v2(int) { return retained--, SUCCESS; }
 DRIVER cuDevicePrimaryCtxSetFlags_v2(int, unsigned) { return SUCCESS; }
 DRIVER cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) { return *flags = 0, *active = 1, SUCCESS; }
 DRIVER cuCtxGetCurrent(Handle* context) { return *context = current_context, SUCCESS; }
@@ -386,7 +394,7 @@ DRIVER cuMemsetD32_v2(Address at, unsigned value, size_t n) { return cuMemsetD32
 
 DRIVER cuStreamCreate(Handle* stream, unsigned) { return *stream = new Stream, SUCCESS; }
 DRIVER cuStreamCreateWithPriority(Handle* stream, unsigned flags, int) { return cuStreamCreate(stream, flags); }
-DRIVER cuStreamDestroy_v2(Handle stream) { return delete static_cast<Stream*>(stream), SUCCESS; }
+DRIVER cuStreamDestroy_v2(Handle stream) { return must_be_retained(), delete static_cast<Stream*>(stream), SUCCESS; }
 DRIVER cuStreamSynchronize(Handle stream) {
     return is_captured(stream) ? NOT_CAPTURED : give(stream, [] { return SUCCESS; });
 }
@@ -395,7 +403,7 @@ DRIVER cuStreamWaitEvent(Handle, Handle, unsigned) { return SUCCESS; }
 DRIVER cuStreamIsCapturing(Handle stream, int* status) { return *status = is_captured(stream), SUCCESS; }
 DRIVER cuLaunchHostFunc(Handle, void (*function)(void*), void* data) { return function(data), SUCCESS; }
 DRIVER cuEventCreate(Handle* event, unsigned) { return *event = new Event, SUCCESS; }
-DRIVER cuEventDestroy_v2(Handle event) { return delete static_cast<Event*>(event), SUCCESS; }
+DRIVER cuEventDestroy_v2(Handle event) { return must_be_retained(), delete static_cast<Event*>(event), SUCCESS; }
 DRIVER cuEventRecord(Handle event, Handle handle) {
     Stream* stream = static_cast<Stream*>(handle);
     return *static_cast<Event*>(event) = Event{seconds(), stream, stream ? stream->asked() : 0}, SUCCESS;

@@ -41,19 +41,32 @@ struct Work {
     spare: Spare,
 }
 
+/// The primary context of a device, which goes when the last one of these does.
+struct Primary {
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+}
+
+impl Drop for Primary {
+    fn drop(&mut self) {
+        // SAFETY: it was retained, and is not used after this.
+        let _ = unsafe { primary_ctx::release(self.device) };
+    }
+}
+
 /// A device that is ready.
 pub struct Gpu {
-    context: sys::CUcontext,
     stream: Stream,
     staging: Staging,
     work: Mutex<Work>,
     watch: Watch,
-    device: sys::CUdevice,
     pool: sys::CUmemoryPool,
     /// Its name.
     pub name: String,
     /// Its architecture as NVRTC calls it: `sm_90`.
     pub architecture: String,
+    /// Fields are dropped in order, and those before this one need it.
+    primary: Primary,
 }
 
 // SAFETY: the handles are the driver's, which may be used from every thread that has made the context current.
@@ -130,6 +143,7 @@ impl Gpu {
             let (major, minor) =
                 (device::get_attribute(device, MAJOR)?, device::get_attribute(device, MINOR)?);
             let context = primary_ctx::retain(device)?;
+            let primary = Primary { device, context };
             result::ctx::set_current(context)?;
             let stream = Stream::create()?;
             let pool = device::get_default_mem_pool(device)?;
@@ -141,14 +155,14 @@ impl Gpu {
             let (architecture, work) = (format!("sm_{major}{minor}"), Mutex::default());
             let watch = Watch::new(context)?;
             let staging = Staging::new(context);
-            Ok(Gpu { context, stream, staging, work, watch, device, pool, name, architecture })
+            Ok(Gpu { stream, staging, work, watch, pool, name, architecture, primary })
         }
     }
 
     /// Makes the device that of this thread.
     pub fn enter(&self) -> Result<(), DriverError> {
         // SAFETY: the context lives as long as this value.
-        unsafe { result::ctx::set_current(self.context) }
+        unsafe { result::ctx::set_current(self.primary.context) }
     }
 
     fn work(&self) -> MutexGuard<'_, Work> {
@@ -366,7 +380,6 @@ impl Drop for Gpu {
             let _ = self.enter().and_then(|()| self.give_back_spare()).and_then(|()| self.stream.wait());
             self.staging.release();
             let _ = self.stream.destroy();
-            let _ = primary_ctx::release(self.device);
         }
     }
 }
