@@ -452,7 +452,7 @@ DRIVER cuModuleGetFunction(Handle* function, Handle module, const char* name) {
     const auto launch = reinterpret_cast<emu::LaunchFunction>(dlsym(module, (std::string("par_launch_") + name).c_str()));
     const auto sizes = reinterpret_cast<const unsigned* (*)()>(dlsym(module, (std::string("par_sizes_") + name).c_str()));
     if (!launch || !sizes) return NOT_FOUND;
-    // It lives as long as its module, which stays.
+    // The few bytes stay when the module goes.
     return *function = new Function{launch, sizes()}, SUCCESS;
 }
 DRIVER cuModuleGetGlobal_v2(Address* at, size_t* bytes, Handle module, const char* name) {

@@ -229,7 +229,38 @@ fn transfers_are_timed() {
     assert!(status == Some(1) && err.contains("--transfers") && err.contains("--backend cuda"), "{err}");
 }
 
+/// Kernels of a program that is dropped are unloaded, while another one goes on.
+fn programs_that_are_dropped_are_unloaded() {
+    on_stand_ins("programs_that_are_dropped_are_unloaded", &[], drop_programs);
+}
+
+fn drop_programs() {
+    let compiled = |k: i64| {
+        let text =
+            format!("entry main (n: i64) : []i64 = loop xs = sort (iota 3) for i < n do map (+ i * {k}) xs");
+        par::Context::new(par::Backend::Cuda).compile(&text).expect("a program")
+    };
+    let main = |program: &par::embed::Program| program.call::<_, Vec<i64>>("main", (5i64,)).expect("numbers");
+    // The stand-in has each module in a file of its own in memory.
+    let mapped = || {
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("what is mapped");
+        maps.lines().filter(|line| line.contains("memfd:kernels")).count()
+    };
+    let stays = compiled(1);
+    assert_eq!(main(&stays), [10, 11, 12]);
+    let before = mapped();
+    for k in 2..5 {
+        let other = compiled(k);
+        assert_eq!(main(&other), [10 * k, 10 * k + 1, 10 * k + 2]);
+        assert!(mapped() > before);
+        drop(other);
+        assert_eq!(mapped(), before);
+        assert_eq!(main(&stays), [10, 11, 12]);
+    }
+}
+
 par_trials::trials! {
+    programs_that_are_dropped_are_unloaded, needs cpp_compiler();
     transfers_are_timed, needs cpp_compiler();
     timed_runs_copy_their_arguments_once, needs cpp_compiler();
     timed_runs_do_not_see_each_others_updates, needs cpp_compiler();

@@ -343,6 +343,15 @@ impl Gpu {
         Ok(Module(module))
     }
 
+    /// Unloads machine code, once all that was asked for is done. Nobody asks for its functions any more.
+    pub fn unload(&self, modules: Vec<Module>) {
+        let idle = self.enter().and_then(|()| self.wait());
+        // Graphs name functions.
+        self.work().replay.clear(&self.stream);
+        // There is nobody to tell of a failure. SAFETY: nothing runs, and every module is unloaded once.
+        let _ = idle.and_then(|()| modules.iter().try_for_each(|m| unsafe { module::unload(m.0) }));
+    }
+
     /// Bytes of stack that every thread has, after asking for `bytes`; less if the device refuses.
     pub fn stack(&self, bytes: usize) -> usize {
         let limit = sys::CUlimit::CU_LIMIT_STACK_SIZE;
@@ -405,7 +414,7 @@ impl Drop for Mark {
     }
 }
 
-/// Machine code on a device. It stays loaded as long as the process runs.
+/// Machine code on a device, until [`Gpu::unload`].
 pub struct Module(sys::CUmodule);
 
 /// A function of a module.

@@ -107,6 +107,13 @@ impl Loaded {
     }
 }
 
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        let code = self.code.get_mut().unwrap_or_else(|e| e.into_inner());
+        self.gpu.unload(std::mem::take(&mut code.modules));
+    }
+}
+
 impl Code {
     fn function(&mut self, name: &str) -> Result<Function, RuntimeError> {
         if let Some(f) = self.known.get(name) {
