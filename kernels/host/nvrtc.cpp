@@ -116,6 +116,9 @@ NVRTC nvrtcGetCUBINSize(void* program, size_t* bytes) { return *bytes = of(progr
 NVRTC nvrtcGetCUBIN(void* program, char* image) {
     return memcpy(image, of(program).image.data(), of(program).image.size()), SUCCESS;
 }
+// There is no intermediate code.
+NVRTC nvrtcGetPTXSize(void*, size_t* bytes) { return *bytes = 0, SUCCESS; }
+NVRTC nvrtcGetPTX(void*, char*) { return SUCCESS; }
 extern "C" __attribute__((visibility("default"))) const char* nvrtcGetErrorString(int error) {
     return error == SUCCESS ? "NVRTC_SUCCESS" : error == COMPILATION ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR_INVALID_INPUT";
 }

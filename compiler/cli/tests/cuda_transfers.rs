@@ -139,7 +139,7 @@ fn timed_runs_copy_their_arguments_once() {
     assert!(back > 400_000 && timed_back < back + 10_000, "{back} and {timed_back}");
 }
 
-/// What a run does to its arguments in place is not seen by the next one.
+/// Updates that a run makes in its arguments are not seen by the next one.
 fn timed_runs_do_not_see_each_others_updates() {
     let text = "entry main [n] (xs: *[n]i64) : *[n]i64 = scatter xs (iota (n / 2)) (map (\\i -> xs[i] * 2 + 1) (iota (n / 2)))";
     let (file, input) = with_input("updated", text, &numbers(1000));
@@ -177,7 +177,7 @@ fn bench_times_calls_with_and_without_copies() {
     assert!(status == Some(0) && !table.contains("copies"), "{table}");
 }
 
-/// What was uploaded is passed to several calls, which do not change it.
+/// Uploaded values are passed to several calls, which do not change them.
 fn calls_share_what_was_uploaded() {
     on_stand_ins("calls_share_what_was_uploaded", &[], share_uploads);
 }

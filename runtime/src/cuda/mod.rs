@@ -64,7 +64,7 @@ pub struct Function {
 pub struct KernelText {
     /// Its struct and its functions.
     pub text: String,
-    /// What it calls, itself or through others: places in [`Program::functions`].
+    /// Functions that it calls, itself or through others: places in [`Program::functions`].
     pub calls: Vec<usize>,
 }
 
@@ -213,7 +213,7 @@ pub enum KernelKind {
     Hist { dests: Vec<Operand>, fold: Fold, combine: Combine },
 }
 
-/// How a kernel runs besides one position after the other, by functions of its own.
+/// Another way to run a kernel than one position after the other, by functions of its own.
 #[derive(Clone, Serialize, Deserialize)]
 pub enum Schedule {
     /// In no other way.

@@ -25,7 +25,7 @@ pub fn texts(program: &Program, kernels: Vec<usize>) -> Vec<String> {
     parts.filter(|p| !p.is_empty()).map(|p| program.text(p)).collect()
 }
 
-/// Where `parts` runs of about the same sum end.
+/// Ends of `parts` runs of about the same sum.
 fn ends(lengths: &[usize], parts: usize) -> Vec<usize> {
     let total: usize = lengths.iter().sum();
     let sums: Vec<usize> = lengths
@@ -41,7 +41,7 @@ fn ends(lengths: &[usize], parts: usize) -> Vec<usize> {
     ends
 }
 
-/// What `work` makes of each item, in order, by a thread for each; or its first error.
+/// Results of `work` for each item, in order, by a thread for each; or its first error.
 pub fn at_once<A: Sync, B: Send, E: Send>(
     items: &[A],
     work: impl Fn(&A) -> Result<B, E> + Sync,

@@ -135,7 +135,7 @@ impl<'p> Lower<'p> {
     }
 }
 
-/// What a statement over rows of these dims does for one column; none if it is no map of scalar code over rows, or looks at another column.
+/// The statements for one column that a statement over rows of these dims stands for; none if it is no map of scalar code over rows, or looks at another column.
 fn of_one_column(stm: Stm, dims: &[Dim], of_column: &mut HashMap<Var, Atom>) -> Option<Vec<Stm>> {
     let Exp::Map { width, inputs, lam } = stm.exp else {
         // What cannot fail may be computed for every column, even if there is none.

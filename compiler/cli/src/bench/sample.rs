@@ -19,7 +19,7 @@ pub struct Effort {
     pub most: Duration,
 }
 
-/// How long the runs of a call took.
+/// Times of the runs of a call.
 pub struct Times {
     /// Nanoseconds of each run in order. On a GPU the arguments are there before, and the result stays there.
     pub nanoseconds: Vec<u64>,

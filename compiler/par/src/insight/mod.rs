@@ -77,7 +77,7 @@ pub struct RunCost {
     pub input_bytes: u64,
     /// Machine that it ran on.
     pub target: Target,
-    /// How many threads of the processor it ran on.
+    /// Number of threads of the processor it ran on.
     pub threads: usize,
 }
 

@@ -10,7 +10,7 @@ use crate::exec::device::Held;
 use crate::plan::{self, Contraction, Factor, Products};
 use crate::prim::Prim;
 
-/// How a contraction is cut into blocks. Results depend on the parts only.
+/// Cut of a contraction into blocks. Results depend on the parts only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Cut {
     tile: ContractTile,

@@ -39,7 +39,7 @@ struct Code {
     ready: HashSet<usize>,
     /// Kernels that are there, by their numbers.
     kernels: HashSet<usize>,
-    /// Those of all programs are there: those that sort, the others.
+    /// Kernels of all programs are there: those that sort, and the others.
     sort: bool,
     bulk: bool,
 }

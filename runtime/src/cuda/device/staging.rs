@@ -204,7 +204,7 @@ struct Download<'a> {
     from: Address,
     /// Bytes of a chunk.
     size: usize,
-    /// Where the chunks go.
+    /// Places of the chunks.
     chunks: Vec<Mutex<&'a mut [u8]>>,
     asked: Mutex<Asked<'a>>,
 }
