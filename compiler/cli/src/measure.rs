@@ -20,7 +20,7 @@ pub struct Subject {
     /// Entry point [default: main, or the only one]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// What it is compiled for and runs on
+    /// Machine that it is compiled for and runs on
     #[arg(long, value_enum, default_value = "cpu")]
     backend: Machine,
     /// Which GPU, where there are several

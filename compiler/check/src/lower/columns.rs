@@ -103,25 +103,13 @@ impl<'p> Lower<'p> {
 
     /// The operator on the scalars of a column, if it is nothing but maps over both operands and scalar code.
     fn operator_on_columns(&mut self, op: &Val<'p>, ne: &Val<'p>, types: &[Type]) -> R<Option<Lambda>> {
-        let (block, (params, results)) = self.in_block(|lo| {
-            let mut params = Vec::new();
-            let mut operand = |lo: &mut Self, name: &str| {
-                let first = params.len();
-                params.extend(types.iter().map(|ty| lo.param(name, ty.clone())));
-                let mut atoms = params[first..].iter().map(|p| Atom::Var(p.var));
-                with_components(ne, &mut atoms)
-            };
-            let (x, y) = (operand(lo, "x"), operand(lo, "y"));
-            let result = lo.apply(op, vec![x, y], None)?;
-            let results: Vec<Atom> = result.leaves().iter().map(|l| l.0).collect();
-            Ok((params, results))
-        })?;
+        let (block, params, results) = self.operator_on_operands(op, ne, types)?;
         let scalars = params.iter().map(|p| self.param("x", Type::scalar(p.ty.prim()))).collect::<Vec<_>>();
         let mut of_column: HashMap<Var, Atom> =
             params.iter().zip(&scalars).map(|(p, x)| (p.var, x.var.into())).collect();
         let dims = types[0].dims.clone();
         let mut stms = Vec::new();
-        for stm in block.stms {
+        for stm in block {
             let Some(more) = of_one_column(stm, &dims, &mut of_column) else { return Ok(None) };
             stms.extend(more);
         }

@@ -11,7 +11,7 @@
 
 use super::value::Val;
 use super::{Lower, R};
-use par_ir::core::{Body, Exp, Lambda, Param, Schedule};
+use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use par_ir::tiny::{Tiny, leaves, positions, shapes, sizes};
 use par_ir::tuning;
 use par_ir::visit::Code;
@@ -126,7 +126,36 @@ impl<'p> Lower<'p> {
 
     /// The operator on all the scalars of two elements, if its code is scalar then.
     fn operator_on_elements(&mut self, op: &Val<'p>, ne: &Val<'p>, types: &[Type]) -> R<Option<Lambda>> {
-        let (block, (params, results, same)) = self.in_block(|lo| {
+        let (block, params, results) = self.operator_on_operands(op, ne, types)?;
+        let is_like = |(a, ty): (&Atom, &Type)| match a {
+            Atom::Var(v) => self.type_of(*v) == ty,
+            Atom::Const(_) => ty.is_scalar(),
+        };
+        let same = results.len() == types.len() && results.iter().zip(types).all(is_like);
+        if !same {
+            return Ok(None);
+        }
+        let body = Body { stms: block, results };
+        let lam = Lambda { params, body, ret: types.to_vec(), schedule: Schedule::Free };
+        let outside: HashMap<Var, Type> =
+            lam.free().into_iter().map(|v| (v, self.type_of(v).clone())).collect();
+        let whole = HashSet::new();
+        let mut tiny = Tiny::new(&mut self.out.vars, outside, &whole);
+        let done = tiny.operator(&lam);
+        let types = tiny.types();
+        self.adopt_vars(&types);
+        Ok(done)
+    }
+
+    /// The operator applied to two operands that are made as `ne` is, of components with these types: its statements, the components of both
+    /// operands, and of the result.
+    pub(super) fn operator_on_operands(
+        &mut self,
+        op: &Val<'p>,
+        ne: &Val<'p>,
+        types: &[Type],
+    ) -> R<(Vec<Stm>, Vec<Param>, Vec<Atom>)> {
+        let (block, (params, results)) = self.in_block(|lo| {
             let mut params = Vec::new();
             let mut operand = |lo: &mut Self, name: &str| {
                 let first = params.len();
@@ -137,26 +166,9 @@ impl<'p> Lower<'p> {
             let (x, y) = (operand(lo, "x"), operand(lo, "y"));
             let result = lo.apply(op, vec![x, y], None)?;
             let results: Vec<Atom> = result.leaves().iter().map(|l| l.0).collect();
-            let is_like = |(a, ty): (&Atom, &Type)| match a {
-                Atom::Var(v) => lo.type_of(*v) == ty,
-                Atom::Const(_) => ty.is_scalar(),
-            };
-            let same = results.len() == types.len() && results.iter().zip(types).all(is_like);
-            Ok((params, results, same))
+            Ok((params, results))
         })?;
-        if !same {
-            return Ok(None);
-        }
-        let body = Body { stms: block.stms, results };
-        let lam = Lambda { params, body, ret: types.to_vec(), schedule: Schedule::Free };
-        let outside: HashMap<Var, Type> =
-            lam.free().into_iter().map(|v| (v, self.type_of(v).clone())).collect();
-        let whole = HashSet::new();
-        let mut tiny = Tiny::new(&mut self.out.vars, outside, &whole);
-        let done = tiny.operator(&lam);
-        let types = tiny.types();
-        self.adopt_vars(&types);
-        Ok(done)
+        Ok((block.stms, params, results))
     }
 
     /// A scalar, or the elements of an array of constant sizes.

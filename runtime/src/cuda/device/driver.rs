@@ -345,11 +345,17 @@ impl Gpu {
 
     /// Unloads machine code, once all that was asked for is done. Nobody asks for its functions any more.
     pub fn unload(&self, modules: Vec<Module>) {
-        let idle = self.enter().and_then(|()| self.wait());
-        // Graphs name functions.
-        self.work().replay.clear(&self.stream);
-        // There is nobody to tell of a failure. SAFETY: nothing runs, and every module is unloaded once.
-        let _ = idle.and_then(|()| modules.iter().try_for_each(|m| unsafe { module::unload(m.0) }));
+        // There is nobody to tell of a failure.
+        let _ = self.enter().and_then(|()| {
+            let mut work = self.work();
+            // Graphs name functions. Orders of other threads are given before, all under one lock.
+            work.replay.flush(&self.stream)?;
+            work.replay.clear(&self.stream);
+            drop(work);
+            self.stream.wait()?;
+            // SAFETY: what used the modules is done, and each is unloaded once.
+            modules.iter().try_for_each(|m| unsafe { module::unload(m.0) })
+        });
     }
 
     /// Bytes of stack that every thread has, after asking for `bytes`; less if the device refuses.
