@@ -36,6 +36,7 @@ pub mod rope;
 pub mod simd;
 pub mod source;
 pub mod trace;
+mod unavailable;
 pub mod value;
 
 pub use array::Array;

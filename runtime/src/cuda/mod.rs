@@ -19,8 +19,8 @@ mod modules;
 #[cfg(not(feature = "cuda"))]
 mod no_device;
 mod nvrtc;
-mod unavailable;
 
+pub use crate::unavailable::{LoadError, Unavailable};
 #[cfg(feature = "cuda")]
 pub use device::{Argument, Cuda, Gpu, Launch, Memory, Workbench, load};
 #[cfg(feature = "cuda")]
@@ -29,7 +29,6 @@ pub use headers::HEADERS;
 #[cfg(not(feature = "cuda"))]
 pub use no_device::{Gpu, load};
 pub use nvrtc::{Nvrtc, Source};
-pub use unavailable::{LoadError, Unavailable};
 
 use crate::plan::{self, KernelCheck, Operand, Plan, Work};
 use crate::prim::Prim;

@@ -1,8 +1,8 @@
 //! Stand-in for GPUs where Par is built without the feature `cuda`: there are none. Programs for them can be made all the same.
 
 use super::Program;
-use super::unavailable::{LoadError, Unavailable};
 use crate::exec::Executable;
+use crate::unavailable::{LoadError, Unavailable};
 use std::convert::Infallible;
 use std::sync::Arc;
 

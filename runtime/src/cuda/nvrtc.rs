@@ -4,7 +4,7 @@
 //! `CUDA_PATH` and of CUDA's usual place, and in those of the Python package `nvidia-cuda-nvrtc-cu12`.
 
 use super::headers::HEADERS;
-use super::unavailable::{LoadError, Unavailable};
+use crate::unavailable::{LoadError, Unavailable};
 use libloading::Library;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};

@@ -29,7 +29,6 @@ pub use desc::Desc;
 use crate::array::OutOfMemory;
 use crate::cancel::CancelToken;
 use crate::check::{CheckKind, RuntimeError, Span, max_depth};
-use crate::cuda::LoadError;
 #[cfg(feature = "cuda")]
 use crate::cuda::{Cuda, Loaded};
 use crate::plan::{Code, Function, Kind, Plan};
@@ -37,6 +36,7 @@ use crate::pool;
 use crate::prim::{Prim, Scalar};
 use crate::profile::Profile;
 use crate::trace::Sink;
+use crate::unavailable::LoadError;
 use crate::value::{Column, ColumnType};
 use cpu::Cpu;
 use device::Device;

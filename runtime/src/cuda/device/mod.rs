@@ -29,5 +29,5 @@ pub(crate) use run::upload;
 
 use super::{
     Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, Program, Schedule, cache, headers, modules,
-    nvrtc, unavailable,
+    nvrtc,
 };

@@ -3,7 +3,7 @@
 use super::driver::{Address, Function, Gpu, Module};
 use super::module::image;
 use super::nvrtc::{Nvrtc, Source};
-use super::unavailable::{LoadError, Unavailable};
+use crate::unavailable::{LoadError, Unavailable};
 use cudarc::driver::DriverError;
 use std::sync::Arc;
 
