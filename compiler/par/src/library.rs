@@ -4,12 +4,9 @@
 
 use par_runtime::Prim;
 use par_syntax::ast::File;
-use par_syntax::{Diagnostic, Sources, parse};
+use par_syntax::{Diagnostic, Sources, parse_late};
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
-
-/// More threads than this take longer to start than they save.
-const MAX_THREADS: usize = 8;
 
 macro_rules! stdlib {
     ($name:literal) => {
@@ -70,7 +67,7 @@ struct Library {
     diagnostics: Vec<Diagnostic>,
 }
 
-/// The library's sources and syntax trees; parsed once per process.
+/// The library's sources and syntax trees; read once per process, and definitions parsed when they are looked at.
 pub fn load() -> (Sources, Vec<Arc<File>>, Vec<Diagnostic>) {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     let library = LIBRARY.get_or_init(parse_all);
@@ -93,31 +90,12 @@ fn instances() -> Vec<(String, Cow<'static, str>)> {
     FIRST.iter().map(plain).chain(filled).chain(LAST.iter().map(plain)).collect()
 }
 
-/// The files are independent of each other, and parsing them is most of the time in which a small program is compiled:
-/// every processor takes a part.
 fn parse_all() -> Library {
-    let instances = instances();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-    let mut parsed: Vec<(usize, (File, Vec<Diagnostic>))> = std::thread::scope(|scope| {
-        let part = |first: usize| {
-            let instances = &instances;
-            move || {
-                let mine = instances.iter().enumerate().skip(first).step_by(threads);
-                mine.map(|(i, (_, text))| (i, parse(text, i as u32))).collect::<Vec<_>>()
-            }
-        };
-        let others: Vec<_> = (1..threads).map(|first| scope.spawn(part(first))).collect();
-        let mut parsed = part(0)();
-        for (first, other) in (1..threads).zip(others) {
-            // A thread that could not do its part leaves it to this one, where a panic is reported as usual.
-            parsed.extend(other.join().unwrap_or_else(|_| part(first)()));
-        }
-        parsed
-    });
-    parsed.sort_by_key(|(i, _)| *i);
     let mut library = Library { sources: Sources::default(), files: Vec::new(), diagnostics: Vec::new() };
-    for ((name, text), (_, (file, diagnostics))) in instances.into_iter().zip(parsed) {
-        library.sources.add(format!("stdlib/{name}"), text, true);
+    for (name, text) in instances() {
+        let text: Arc<str> = text.into();
+        let number = library.sources.add(format!("stdlib/{name}"), &*text, true);
+        let (file, diagnostics) = parse_late(&text, number);
         library.files.push(Arc::new(file));
         library.diagnostics.extend(diagnostics);
     }
@@ -140,8 +118,13 @@ mod tests {
     }
 
     #[test]
-    fn the_library_parses() {
-        let (_, _, diagnostics) = load();
+    fn what_is_parsed_late_is_what_is_parsed_at_once() {
+        let (sources, files, diagnostics) = load();
         assert_eq!(diagnostics, Vec::new());
+        for (number, (source, late)) in sources.files.iter().zip(files).enumerate() {
+            let (file, diagnostics) = par_syntax::parse(&source.text, number as u32);
+            assert_eq!(diagnostics, Vec::new());
+            assert!(*late == file, "{}", source.name);
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! The syntax tree: what was written, with places. Covers the whole grammar of the language; later phases say
 //! what they do not support yet.
 
+use crate::late::Late;
 pub use par_runtime::{Prim, Scalar, Span};
+use std::sync::OnceLock;
 
 /// A name as written: `x`, `i32.max`, `m.n.f` (module path first), or an operator (`+`, `<+>`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -56,7 +58,7 @@ pub struct Dec {
 #[allow(missing_docs)]
 pub enum DecKind {
     /// `def`, `let` (old style), `entry`; a `val`-like constant has no params.
-    Def(Def),
+    Def(Definition),
     /// `type name params = ty`; lifted types `type^`, `type~`.
     Type { name: Ident, params: Vec<TypeParam>, ty: TypeExp, lifted: Option<char> },
     /// `module name params : sig = body`.
@@ -69,6 +71,15 @@ pub enum DecKind {
     Local(Box<Dec>),
     /// `import "path"`, or `module m = import "path"` by way of `Module`.
     Import { path: String, span: Span },
+}
+
+/// A definition as a declaration; dereferences to its [`Def`]. In files of the library it is parsed when somebody does that, see
+/// [`parse_late`](crate::parse_late).
+#[derive(Clone)]
+pub struct Definition {
+    pub(crate) known: OnceLock<Box<Def>>,
+    /// Where it stands, if it was not parsed with its file.
+    pub(crate) late: Option<Late>,
 }
 
 /// A function or value definition.

@@ -94,9 +94,16 @@ pub(crate) struct Lexed<'a> {
 
 /// Splits a text into tokens.
 pub(crate) fn lex(text: &str, file: u32) -> Lexed<'_> {
+    // A byte order mark says nothing in UTF-8.
+    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    lex_from(text, start, file)
+}
+
+/// The tokens from a place on.
+pub(crate) fn lex_from(text: &str, start: usize, file: u32) -> Lexed<'_> {
     let out = Lexed::default();
     let mut lexer = Lexer { text, file, out, doc: Vec::new(), doc_end: None, existential: Existential::No };
-    lexer.run();
+    lexer.run(start);
     lexer.out
 }
 
@@ -122,9 +129,7 @@ struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    fn run(&mut self) {
-        // A byte order mark says nothing in UTF-8.
-        let mut start = if self.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    fn run(&mut self, mut start: usize) {
         while let Some(restart) = self.scan(start) {
             start = restart;
         }

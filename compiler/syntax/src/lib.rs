@@ -1,7 +1,7 @@
 //! Text to syntax tree. Knows no types.
 //!
 //! [`parse()`] goes through `lexer` (tokens), `nesting` (brackets, declarations), the grammar in `grammar.lalrpop`
-//! with its `actions` and `infix` precedences, and on errors `explain`. [`pretty`] prints a tree as source text,
+//! with its `actions` and `infix` precedences, and on errors `explain`. [`parse_late()`] leaves definitions of the library for later. [`pretty`] prints a tree as source text,
 //! [`classes`] tells an editor what to colour. Diagnostics are those of `par-message`.
 
 mod actions;
@@ -10,6 +10,7 @@ mod characters;
 pub mod classes;
 mod explain;
 mod infix;
+mod late;
 mod lexer;
 mod literal;
 mod nesting;
@@ -24,6 +25,7 @@ mod grammar {
     include!(concat!(env!("OUT_DIR"), "/grammar.rs"));
 }
 
+pub use late::parse_late;
 pub use par_message::{
     Diagnostic, Label, Severity, Source, Sources, diagnostic, distance, nearest, render, source,
 };

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use crate::actions::{Context, Parsed};
-use crate::ast::{Dec, Exp, File, TypeExp};
+use crate::ast::{Dec, DecKind, Def, Exp, File, Span, TypeExp};
 use crate::diagnostic::Diagnostic;
 use crate::explain::{self, Whole};
 use crate::grammar::StartParser;
@@ -38,6 +38,16 @@ pub fn parse_type(text: &str, file: u32) -> (Option<TypeExp>, Vec<Diagnostic>) {
     let parsed = parser.whole(Tok::StartType, &lexed.tokens);
     let ty = if let Some(Parsed::Type(ty)) = parsed { Some(ty) } else { None };
     (ty, parser.finish())
+}
+
+/// Parses the definition at a place of a file; none if something else is there, or there are mistakes.
+pub(crate) fn parse_definition(text: &str, place: Span) -> Option<Def> {
+    let lexed = lexer::lex_from(text.get(..place.end as usize)?, place.start as usize, place.file);
+    let mut parser = Parser::new(text, place.file, &lexed);
+    let [Dec { kind: DecKind::Def(def), .. }] = <[Dec; 1]>::try_from(parser.file(&lexed.tokens)).ok()? else {
+        return None;
+    };
+    parser.finish().is_empty().then(|| def.into_def())
 }
 
 struct Parser<'a> {

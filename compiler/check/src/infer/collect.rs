@@ -27,7 +27,7 @@ pub(super) struct Found<'a> {
 
 /// Kind of a definition.
 pub(super) enum What<'a> {
-    Def(&'a ast::Def),
+    Def(&'a ast::Definition),
     /// A value seen through a module type.
     View(Box<View<'a>>),
 }
@@ -49,7 +49,7 @@ impl<'a> Found<'a> {
     /// The name where it is defined or specified.
     pub(super) fn ident(&self) -> &'a ast::Ident {
         match &self.what {
-            What::Def(def) => &def.name,
+            What::Def(def) => def.name(),
             What::View(view) => view.name,
         }
     }
@@ -239,12 +239,20 @@ impl<'a> Collected<'a> {
         found
     }
 
-    fn def(&mut self, module: ModId, ast: &'a ast::Def, local: bool, attrs: &[&'a ast::Attr], span: Span) {
+    fn def(
+        &mut self,
+        module: ModId,
+        ast: &'a ast::Definition,
+        local: bool,
+        attrs: &[&'a ast::Attr],
+        span: Span,
+    ) {
         let scope = self.scopes.get(module);
-        let name = format!("{}{}", scope.prefix, ast.name.name);
-        let library = scope.library;
-        if ast.entry && (!scope.prefix.is_empty() || self.in_template || self.in_instance) {
-            self.entry_in_module(&ast.name);
+        let (library, ident) = (scope.library, ast.name());
+        let name = format!("{}{}", scope.prefix, ident.name);
+        // The library has no entry points; to look for them would parse all of it.
+        if !library && ast.entry && (!scope.prefix.is_empty() || self.in_template || self.in_instance) {
+            self.entry_in_module(ident);
         }
         let id = DefId(self.defs.len() as u32);
         let has = |name: &str| attrs.iter().any(|a| a.name == name);
@@ -257,9 +265,9 @@ impl<'a> Collected<'a> {
         let of_body = attrs.iter().copied().filter(|a| OF_BODIES.contains(&a.name.as_str())).collect();
         let what = What::Def(ast);
         self.defs.push(Found { what, name, module, intrinsic, inlining, of_body, library, demand, span });
-        let entry = Entry { id, span: ast.name.span, end: span.end, local };
-        self.apart(&ast.name, self.scopes.get(module).modules.get(&ast.name.name).map(|e| e.span));
-        self.enter(&ast.name, entry, |m| &mut m.values, module);
+        let entry = Entry { id, span: ident.span, end: span.end, local };
+        self.apart(ident, self.scopes.get(module).modules.get(&ident.name).map(|e| e.span));
+        self.enter(ident, entry, |m| &mut m.values, module);
     }
 
     fn type_def(

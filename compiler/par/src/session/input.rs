@@ -89,7 +89,7 @@ fn read_let(text: &str, file: u32) -> Input {
             {
                 let names = vec![def.name.name.clone()];
                 let name = Ident { name: ENTRY.into(), span: def.name.span };
-                Input::Evaluate { def: Box::new(Def { name, entry: false, ..def }), names }
+                Input::Evaluate { def: Box::new(Def { name, entry: false, ..def.into_def() }), names }
             }
             _ => Input::Declarations,
         };

@@ -222,7 +222,7 @@ impl Session {
         let mut parsed = self.parsed.clone();
         let file = parsed.sources.add(name, text, false);
         let span = input::whole(file, text);
-        let dec = ast::Dec { kind: ast::DecKind::Def(def), attrs: Vec::new(), doc: None, span };
+        let dec = ast::Dec { kind: ast::DecKind::Def(def.into()), attrs: Vec::new(), doc: None, span };
         parsed.files.push(Arc::new(File { decs: vec![dec], ..File::default() }));
         let thir = pipeline.infer(&mut parsed).map_err(|f| self.only_new(f))?;
         Ok((thir, parsed))

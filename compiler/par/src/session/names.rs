@@ -34,7 +34,7 @@ impl Names {
     fn decs(&mut self, decs: &[Dec], prefix: &str) {
         for dec in decs {
             match &dec.kind {
-                DecKind::Def(def) => self.all.push(format!("{prefix}{}", def.name.name)),
+                DecKind::Def(def) => self.all.push(format!("{prefix}{}", def.name().name)),
                 DecKind::Type { name, .. } => self.types.push(format!("{prefix}{}", name.name)),
                 DecKind::Module { name, body, .. } => {
                     let qualified = format!("{prefix}{}", name.name);
