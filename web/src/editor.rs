@@ -21,8 +21,8 @@ impl Playground {
         let (sources, file) = (&analysis.sources, analysis.file());
         let shown: Vec<Value> = analysis.diagnostics.iter().map(|d| diagnostic(d, sources, file)).collect();
         let is_wrong = analysis.diagnostics.iter().any(|d| d.severity >= Severity::Unsupported);
-        let text = self.document.text.clone();
-        let entries = if is_wrong { json!([]) } else { self.entries(&text) };
+        let text = &sources.files[file as usize].text;
+        let entries = if is_wrong { json!([]) } else { entries::of(analysis, text) };
         json!({ "diagnostics": shown, "entries": entries, "wrong": is_wrong })
     }
 
@@ -50,13 +50,6 @@ impl Playground {
                 "html": named.text.as_deref().map(crate::pages::markdown),
             })
         })
-    }
-
-    fn entries(&mut self, text: &str) -> Value {
-        match self.program(text) {
-            Ok(program) => entries::of(program, text),
-            Err(_) => json!([]),
-        }
     }
 }
 

@@ -1,14 +1,15 @@
 //! Entry points, and inputs to begin with: those of the first test, or some that fit the types.
 
-use par::{Entry, Prim, Program, ValueType, print_value, read_values, testing};
+use par::analysis::Analysis;
+use par::{Entry, Prim, ValueType, choose_entry, print_value, read_values, testing};
 use serde_json::{Value, json};
 use std::path::Path;
 
 /// The entry points of a program with its text.
-pub fn of(program: &Program, text: &str) -> Value {
+pub fn of(program: &Analysis, text: &str) -> Value {
     let tested = testing::inputs(text, Path::new("")).unwrap_or_default();
     let entries = program.entries();
-    let chosen = program.choose_entry(None).ok().map(|e| e.name.clone());
+    let chosen = choose_entry(&entries, None).ok().map(|e| e.name.clone());
     entries
         .into_iter()
         .map(|entry| {

@@ -69,8 +69,8 @@ fn declared(analysis: &Analysis, offset: u32, name: &str) -> Option<(String, Opt
     if let Some((name, ty)) = local {
         return ty.contains("->").then(|| (format!("{name} : {ty}"), None));
     }
-    let mut items = analysis.items();
-    items.retain(|i| i.name == name && matches!(i.kind, Kind::Value | Kind::Entry));
+    let mut items = analysis.items_where(|n| n == name);
+    items.retain(|i| matches!(i.kind, Kind::Value | Kind::Entry));
     // The program's own come last and hide the library's.
     items.pop().map(|i| (i.signature, i.text))
 }

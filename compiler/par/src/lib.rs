@@ -57,6 +57,7 @@ pub use failure::{Bug, Failure, RunFailure};
 pub use gpu::gpu_copy_rate;
 pub use par_derive::{FromPar, IntoPar};
 pub use par_ir::print::{print_core, print_flat};
+pub use par_message::entries::choose as choose_entry;
 pub use par_message::report;
 pub use par_runtime::Entry;
 pub use par_runtime::cancel;

@@ -39,12 +39,14 @@ pub fn complete(source: &str, analysis: &Analysis, offset: u32) -> (u32, Vec<Can
         before.rfind(|c| !is_part(c)).map_or(0, |i| i + before[i..].chars().next().map_or(1, char::len_utf8));
     // `1..n`: the dots of a range end a word.
     let word = before[start..].rsplit("..").next().unwrap_or_default().trim_start_matches('.');
-    let items = analysis.items();
     if let Some((module, name)) = word.rsplit_once('.') {
+        let is_inside = |name: &str| name.strip_prefix(module).is_some_and(|rest| rest.starts_with('.'));
+        let items = analysis.items_where(is_inside);
         let inside = items.iter().filter(|i| i.module() == module).map(candidate).collect();
         return (offset - name.len() as u32, inside);
     }
     let local = |(name, ty)| Candidate { name, kind: CandidateKind::Local, detail: Some(ty) };
+    let items = analysis.items_where(|name| name.starts_with(word));
     let outer = items.iter().filter(|i| i.module().is_empty() && i.kind != Kind::Operator);
     let keywords = KEYWORDS.iter().map(|k| Candidate {
         name: (*k).to_string(),

@@ -28,6 +28,7 @@ use crate::doc::{self, Item};
 use crate::failure::Failure;
 use crate::pipeline::{Options, Parsed, Pipeline, Trace, fatal};
 use par_check::thir;
+use par_runtime::Entry;
 use par_syntax::ast::File;
 use par_syntax::{Diagnostic, Sources};
 use std::sync::Arc;
@@ -41,6 +42,7 @@ pub struct Analysis {
     files: Vec<Arc<File>>,
     /// None if it has no types.
     typed: Option<thir::Program>,
+    entries: Vec<Entry>,
 }
 
 impl Analysis {
@@ -53,13 +55,18 @@ impl Analysis {
         let mut parsed = pipeline.library();
         pipeline.parse(&mut parsed, text, name);
         let (sources, files) = (parsed.sources.clone(), parsed.files.clone());
-        let analysis = |typed, diagnostics| Analysis { sources, diagnostics, files, typed };
+        let analysis = |typed, entries, diagnostics| Analysis { sources, diagnostics, files, typed, entries };
         let typed = match pipeline.typed(&mut parsed) {
             Ok(typed) => typed,
-            Err(failure) => return analysis(None, diagnostics_of(failure)),
+            Err(failure) => return analysis(None, Vec::new(), diagnostics_of(failure)),
         };
-        let diagnostics = shapes(&pipeline, &typed, parsed);
-        analysis(Some(typed), diagnostics)
+        let (entries, diagnostics) = shapes(&pipeline, &typed, parsed);
+        analysis(Some(typed), entries, diagnostics)
+    }
+
+    /// The entry points in the order of the source; none of a program with mistakes.
+    pub fn entries(&self) -> Vec<&Entry> {
+        self.entries.iter().collect()
     }
 
     /// The index of the program's own file.
@@ -76,16 +83,21 @@ impl Analysis {
     pub fn items(&self) -> Vec<Item> {
         doc::items(&self.files, &self.sources)
     }
+
+    /// Of these the ones with the wanted names: work is in proportion to them.
+    pub fn items_where(&self, wanted: impl Fn(&str) -> bool) -> Vec<Item> {
+        doc::items_where(&self.files, &self.sources, &wanted)
+    }
 }
 
-/// Diagnostics that need shapes: sizes that differ, functions that cannot be specialised.
-fn shapes(pipeline: &Pipeline, typed: &thir::Program, parsed: Parsed) -> Vec<Diagnostic> {
+/// The entry points, and diagnostics that need shapes: sizes that differ, functions that cannot be specialised.
+fn shapes(pipeline: &Pipeline, typed: &thir::Program, parsed: Parsed) -> (Vec<Entry>, Vec<Diagnostic>) {
     if fatal(&parsed.diagnostics) {
-        return parsed.diagnostics;
+        return (Vec::new(), parsed.diagnostics);
     }
     match pipeline.optimise(typed, parsed, &|_| true) {
-        Ok(front) => front.warnings,
-        Err(failure) => diagnostics_of(failure),
+        Ok(front) => (front.core.funs.into_iter().filter_map(|f| f.entry).collect(), front.warnings),
+        Err(failure) => (Vec::new(), diagnostics_of(failure)),
     }
 }
 

@@ -188,10 +188,8 @@ impl Analysis {
 
     /// Documentation of a definition.
     fn item(&self, def: &Def) -> Option<Item> {
-        let same = |i: &Item| {
-            i.file == def.span.file && (i.name == def.name || def.name.ends_with(&format!(".{}", i.name)))
-        };
-        self.items().into_iter().find(same)
+        let same = |name: &str| name == def.name || def.name.ends_with(&format!(".{name}"));
+        self.items_where(same).into_iter().find(|i| i.file == def.span.file)
     }
 
     /// The first time that a word stands in a part of the program.

@@ -8,13 +8,23 @@ use std::borrow::Borrow;
 /// The declarations of the files, those inside modules included, in order. What is `local` is left out, and a module
 /// that is declared in several places counts once, with all that is written about it.
 pub fn items<F: Borrow<File>>(files: &[F], sources: &Sources) -> Vec<Item> {
-    let mut collect = Collect { sources, out: Vec::new() };
+    items_where(files, sources, &|_| true)
+}
+
+/// Of these declarations the ones with the wanted names; the other ones are not looked into.
+pub fn items_where<F: Borrow<File>>(
+    files: &[F],
+    sources: &Sources,
+    wanted: &dyn Fn(&str) -> bool,
+) -> Vec<Item> {
+    let mut collect = Collect { sources, wanted, out: Vec::new() };
     files.iter().for_each(|file| collect.decs(&file.borrow().decs, ""));
     collect.out
 }
 
 struct Collect<'a> {
     sources: &'a Sources,
+    wanted: &'a dyn Fn(&str) -> bool,
     out: Vec<Item>,
 }
 
@@ -25,6 +35,7 @@ impl Collect<'_> {
 
     fn dec(&mut self, dec: &Dec, prefix: &str) {
         match &dec.kind {
+            DecKind::Def(def) if !(self.wanted)(&format!("{prefix}{}", def.name().name)) => {}
             DecKind::Def(def) => {
                 let kind = if def.entry { Kind::Entry } else { Kind::Value };
                 let start = self.after_keyword(dec.span);
@@ -65,9 +76,12 @@ impl Collect<'_> {
     }
 
     fn add(&mut self, kind: Kind, prefix: &str, name: &str, head: Span, dec: &Dec) {
+        let name = format!("{prefix}{name}");
+        if !(self.wanted)(&name) {
+            return;
+        }
         let signature = signature(self.sources.text(head));
         let line = self.line(head);
-        let name = format!("{prefix}{name}");
         self.out.push(Item { name, kind, signature, text: dec.doc.clone(), file: head.file, line, ty: None });
     }
 

@@ -20,7 +20,7 @@ pub mod search;
 mod tests;
 mod types;
 
-pub use collect::items;
+pub use collect::{items, items_where};
 pub use example::{Example, examples};
 pub use lookup::{Found, lookup};
 pub use page::page;
