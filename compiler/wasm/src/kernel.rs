@@ -19,7 +19,6 @@ use par_ir::visit::Code as _;
 use par_ir::{Atom, Dim, Var};
 use par_runtime::{Prim, Scalar};
 use std::collections::BTreeSet;
-use std::rc::Rc;
 use wasm_encoder::{BlockType, Instruction as I, ValType};
 
 /// Parameters of the function.
@@ -40,7 +39,7 @@ pub fn compile(
 ) -> Result<Code, Unsupported> {
     let mut parts = Parts::new(locals, looks_up);
     parts.outlines = matches!(kernel.space.as_flat(), Some(Atom::Const(Scalar::I64(1))));
-    let inputs: Rc<[Var]> = free(kernel).into_iter().filter(|v| is_read(ty(*v))).collect();
+    let inputs: Vec<Var> = free(kernel).into_iter().filter(|v| is_read(ty(*v))).collect();
     let components = components(kernel).len().max(usize::from(matches!(kernel.kind, KernelKind::Filter)));
     let mut layout = Layout { components, inputs: inputs.len(), outputs: 0 };
     layout.outputs = outputs(kernel);

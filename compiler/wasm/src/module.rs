@@ -6,7 +6,6 @@ use par_ir::core::{Fun, FunId};
 use par_ir::{PrimOp, Var};
 use par_runtime::{CheckKind, Prim, Span};
 use std::collections::HashMap;
-use std::rc::Rc;
 use wasm_encoder::{
     CodeSection, ConstExpr, EntityType, ExportKind, ExportSection, Function, FunctionSection, GlobalSection,
     GlobalType, ImportSection, Instruction, MemoryType, Module, TypeSection, ValType,
@@ -71,7 +70,7 @@ pub struct Code {
     /// The checks by number.
     pub checks: Vec<Check>,
     /// Variables that are read.
-    pub inputs: Rc<[Var]>,
+    pub inputs: Vec<Var>,
     pub(crate) layout: Layout,
     /// A place where a local function is called.
     pub(crate) span_of_calls: Span,
@@ -157,7 +156,7 @@ impl<'k> Parts<'k> {
         self,
         main: Body,
         locals: Vec<Body>,
-        inputs: Rc<[Var]>,
+        inputs: Vec<Var>,
         layout: Layout,
     ) -> Result<Code, Unsupported> {
         for import in &self.imports {

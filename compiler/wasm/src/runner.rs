@@ -6,7 +6,7 @@ use crate::module::Code;
 use par_ir::Var;
 use par_ir::core::Fun;
 use par_ir::flat::{Kernel, Ty};
-use par_ir::interp::{Launch, Rows, Runner};
+use par_ir::interp::{Launch, Rows, Runner, Runs};
 use par_runtime::cancel::poll;
 use par_runtime::{CheckKind, Prim, RuntimeError, Scalar};
 use std::cell::{Cell, RefCell};
@@ -43,21 +43,22 @@ pub trait Engine {
     fn call(&self, module: &Self::Loaded, code: &Code, frame: &mut Frame, part: Part) -> Ended;
 }
 
-/// The code of a program's kernels.
+/// The code of one program's kernels.
 pub struct Kernels<E: Engine> {
-    engine: E,
-    /// By the kernels' addresses: programs do not move while they run. Those without code with the reason.
-    made: RefCell<HashMap<usize, Outcome<E::Loaded>>>,
+    engine: Rc<E>,
+    /// By the first variable that a kernel's statement binds. Those without code with the reason.
+    made: RefCell<HashMap<Var, Outcome<E>>>,
     runs: Cell<usize>,
     interpreted: Cell<usize>,
 }
 
 /// Code, or why there is none.
-type Outcome<L> = Result<Rc<Made<L>>, String>;
+type Outcome<E> = Result<Rc<Made<E>>, String>;
 
-struct Made<L> {
+struct Made<E: Engine> {
     code: Code,
-    module: L,
+    module: E::Loaded,
+    engine: Rc<E>,
 }
 
 /// Numbers of a program's kernels so far.
@@ -78,7 +79,12 @@ pub struct Statistics {
 impl<E: Engine> Kernels<E> {
     /// No code yet.
     pub fn new(engine: E) -> Kernels<E> {
-        Kernels { engine, made: RefCell::default(), runs: Cell::new(0), interpreted: Cell::new(0) }
+        Kernels {
+            engine: Rc::new(engine),
+            made: RefCell::default(),
+            runs: Cell::new(0),
+            interpreted: Cell::new(0),
+        }
     }
 
     /// Numbers so far.
@@ -94,38 +100,46 @@ impl<E: Engine> Kernels<E> {
         }
     }
 
-    fn make(&self, kernel: &Kernel, locals: &[Fun], ty: &dyn Fn(Var) -> Option<Ty>) -> Outcome<E::Loaded> {
+    fn make(&self, kernel: &Kernel, locals: &[Fun], ty: &dyn Fn(Var) -> Option<Ty>) -> Outcome<E> {
         let code = compile(kernel, locals, ty, E::LOOKS_UP)?;
         let module = self.engine.load(&code)?;
-        Ok(Rc::new(Made { code, module }))
+        Ok(Rc::new(Made { code, module, engine: self.engine.clone() }))
     }
 }
 
-impl<E: Engine> Runner for Kernels<E> {
-    fn inputs(&self, kernel: &Kernel, locals: &[Fun], ty: &dyn Fn(Var) -> Option<Ty>) -> Option<Rc<[Var]>> {
-        let key = std::ptr::from_ref(kernel).addr();
-        let known = self.made.borrow().get(&key).cloned();
+impl<E: Engine + 'static> Runner for Kernels<E> {
+    fn code(
+        &self,
+        bound: Var,
+        kernel: &Kernel,
+        locals: &[Fun],
+        ty: &dyn Fn(Var) -> Option<Ty>,
+    ) -> Option<Rc<dyn Runs>> {
+        let known = self.made.borrow().get(&bound).cloned();
         let made = known.unwrap_or_else(|| {
             let made = self.make(kernel, locals, ty);
-            self.made.borrow_mut().insert(key, made.clone());
+            self.made.borrow_mut().insert(bound, made.clone());
             made
         });
         let count = if made.is_ok() { &self.runs } else { &self.interpreted };
         count.set(count.get() + 1);
-        made.ok().map(|m| m.code.inputs.clone())
+        made.ok().map(|made| made as Rc<dyn Runs>)
+    }
+}
+
+impl<E: Engine> Runs for Made<E> {
+    fn inputs(&self) -> &[Var] {
+        &self.code.inputs
     }
 
-    fn run(&self, kernel: &Kernel, launch: &mut Launch) -> Result<(), RuntimeError> {
-        let key = std::ptr::from_ref(kernel).addr();
-        let made = self.made.borrow().get(&key).cloned();
-        let Some(Ok(made)) = made else { return Err(RuntimeError::internal("a kernel without code")) };
-        let mut frame = Frame::new(&made.code, launch);
+    fn run(&self, launch: &mut Launch) -> Result<(), RuntimeError> {
+        let mut frame = Frame::new(&self.code, launch);
         frame.slots[frame::CHECK] = u64::MAX;
         for part in Parts::of(&launch.rows) {
             poll();
-            match self.engine.call(&made.module, &made.code, &mut frame, part) {
+            match self.engine.call(&self.module, &self.code, &mut frame, part) {
                 Ended::Done => {}
-                ended => return Err(failure(&made.code, &frame, ended)),
+                ended => return Err(failure(&self.code, &frame, ended)),
             }
         }
         launch.kept = frame.slots[frame::KEPT] as usize;

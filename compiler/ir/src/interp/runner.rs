@@ -11,14 +11,26 @@ use crate::ty::{Dim, Var};
 use par_runtime::{Array, Rope, RuntimeError, Scalar};
 use std::rc::Rc;
 
-/// Code for kernels. It does not count work.
+/// Code for the kernels of one program. It does not count work.
 pub trait Runner {
-    /// The host variables that a kernel's code reads, in the order in which it wants them; none if the kernel is to be interpreted. `ty` is
-    /// the type of a variable that has a value.
-    fn inputs(&self, kernel: &Kernel, locals: &[Fun], ty: &dyn Fn(Var) -> Option<Ty>) -> Option<Rc<[Var]>>;
+    /// The code of a kernel; none if the kernel is to be interpreted. `bound` is the first variable that its statement binds, which no other
+    /// statement of the program does; `ty` is the type of a variable that has a value.
+    fn code(
+        &self,
+        bound: Var,
+        kernel: &Kernel,
+        locals: &[Fun],
+        ty: &dyn Fn(Var) -> Option<Ty>,
+    ) -> Option<Rc<dyn Runs>>;
+}
 
-    /// Runs a kernel that [`Runner::inputs`] has taken.
-    fn run(&self, kernel: &Kernel, launch: &mut Launch) -> Result<(), RuntimeError>;
+/// A kernel's code.
+pub trait Runs {
+    /// The host variables that it reads, in the order in which it wants them.
+    fn inputs(&self) -> &[Var];
+
+    /// Runs it.
+    fn run(&self, launch: &mut Launch) -> Result<(), RuntimeError>;
 }
 
 /// A value that a kernel reads.
@@ -90,8 +102,9 @@ impl Host<'_> {
             return Ok(None);
         }
         let ty = |v: Var| type_of(&self.machine.env[v.0 as usize]);
-        let Some(wanted) = runner.inputs(k, self.machine.funs, &ty) else { return Ok(None) };
-        let inputs = wanted.iter().map(|v| input(self.machine.get(*v))).collect::<Outcome<_>>()?;
+        let Some(bound) = stm.pat.first().map(|p| p.var) else { return Ok(None) };
+        let Some(code) = runner.code(bound, k, self.machine.funs, &ty) else { return Ok(None) };
+        let inputs = code.inputs().iter().map(|v| input(self.machine.get(*v))).collect::<Outcome<_>>()?;
         let rows = self.rows_of(stm, &k.space)?;
         let total = self.positions(stm, rows.positions())?;
         self.launch(0, 0);
@@ -105,10 +118,10 @@ impl Host<'_> {
         let outputs = Vec::new();
         let mut launch = Launch { rows, neutral, inputs, outputs, store: true, kept: 0, depth };
         if let KernelKind::Filter = k.kind {
-            return self.filter(stm, k, runner, launch, total).map(Some);
+            return self.filter(stm, &*code, launch, total).map(Some);
         }
         launch.outputs = self.results(stm, k, launch.rows.count(), total)?;
-        runner.run(k, &mut launch)?;
+        code.run(&mut launch)?;
         Ok(Some(launch.outputs.into_iter().map(Val::Leaf).collect()))
     }
 
@@ -169,14 +182,7 @@ impl Host<'_> {
     }
 
     /// A filter: with room for all positions, or where there is none, once more when their number is known.
-    fn filter(
-        &mut self,
-        stm: &Stm,
-        k: &Kernel,
-        runner: &dyn Runner,
-        mut launch: Launch,
-        total: usize,
-    ) -> Outcome<Vec<Val>> {
+    fn filter(&mut self, stm: &Stm, code: &dyn Runs, mut launch: Launch, total: usize) -> Outcome<Vec<Val>> {
         let columns = stm.pat.get(2..).unwrap_or_default();
         let counts = self.room_for(stm, &stm.pat[1..2], launch.rows.count())?;
         launch.outputs = counts;
@@ -185,14 +191,14 @@ impl Host<'_> {
             Err(_) => {
                 launch.store = false;
                 launch.outputs.extend(columns.iter().map(|p| Array::zeros(prim(p), 0)));
-                runner.run(k, &mut launch)?;
+                code.run(&mut launch)?;
                 let arrays = self.room_for(stm, columns, launch.kept)?;
                 launch.outputs.truncate(1);
                 launch.outputs.extend(arrays);
                 launch.store = true;
             }
         }
-        runner.run(k, &mut launch)?;
+        code.run(&mut launch)?;
         let kept = launch.kept;
         self.counters.syncs += 1;
         let mut values = vec![Val::i64(kept as i64)];
