@@ -154,7 +154,7 @@ impl fmt::Display for ValueType {
             }
             ValueType::Record(fs) => {
                 f.write_str("{")?;
-                for (i, (n, t)) in fs.iter().enumerate() {
+                for (i, (n, t)) in fs.in_order().enumerate() {
                     write!(f, "{}{n}: {t}", if i > 0 { ", " } else { "" })?;
                 }
                 f.write_str("}")

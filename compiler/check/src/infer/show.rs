@@ -87,7 +87,7 @@ impl Printer<'_> {
                     return out.push(')');
                 }
                 out.push('{');
-                separated(fs, ", ", out, |(f, t), out| {
+                separated(fs.in_order(), ", ", out, |(f, t), out| {
                     out.push_str(f);
                     out.push_str(": ");
                     self.ty(t, Prec::Arrow, out);
@@ -100,7 +100,7 @@ impl Printer<'_> {
                 self.ty(r, Prec::Arrow, out);
             }),
             Ty::Sum(cs) => parens(prec > Prec::Arrow, out, |out| {
-                separated(cs, " | ", out, |(c, ts), out| {
+                separated(cs.iter(), " | ", out, |(c, ts), out| {
                     out.push('#');
                     out.push_str(c);
                     for t in ts {
@@ -182,8 +182,13 @@ fn parens(needed: bool, out: &mut String, inner: impl FnOnce(&mut String)) {
     }
 }
 
-fn separated<T>(items: &[T], separator: &str, out: &mut String, mut each: impl FnMut(&T, &mut String)) {
-    for (i, item) in items.iter().enumerate() {
+fn separated<'a, T: 'a>(
+    items: impl IntoIterator<Item = &'a T>,
+    separator: &str,
+    out: &mut String,
+    mut each: impl FnMut(&T, &mut String),
+) {
+    for (i, item) in items.into_iter().enumerate() {
         if i > 0 {
             out.push_str(separator);
         }
