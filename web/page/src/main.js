@@ -177,13 +177,18 @@ function lessonList() {
       "details",
       { open: group.open },
       element("summary", {}, group.title),
-      element("ul", {}, ...group.lessons.map(lesson => element("li", {}, element("a", { href: `#lesson=${lesson.name}` }, lesson.title), element("div", { class: "about" }, lesson.about)))),
+      element("ul", {}, ...group.lessons.map(lesson => element("li", {}, element("a", { href: `#lesson=${lesson.name}` }, lesson.title), element("div", { class: "about" }, ...withCode(lesson.about))))),
     ),
   )
   const guide = element("article", { class: "guide" })
   guide.innerHTML = lessons.tutorial
   prepare(guide, { open: text => open({ text }) })
   at("lesson-list").replaceChildren(...groups, element("details", {}, element("summary", {}, "Tutorial"), guide))
+}
+
+// A text in which code stands between backticks.
+function withCode(text) {
+  return text.split("`").map((piece, i) => (i % 2 ? element("code", {}, piece) : piece))
 }
 
 function lessonNamed(name) {
@@ -230,6 +235,7 @@ at("share").addEventListener("click", async () => {
 })
 at("lessons-button").addEventListener("click", () => {
   const isOpen = document.body.classList.toggle("with-lessons")
+  if (!at("lesson-list").hasChildNodes()) lessonList()
   at("lessons-button").setAttribute("aria-expanded", String(isOpen))
 })
 at("memory").addEventListener("change", () => {
@@ -247,10 +253,17 @@ async function begin() {
   // While the program is looked at, it is compiled where it will run.
   runner.prepare(state.text).catch(() => {})
   editor = makeEditor(at("editor"), state.text, { par: analysis, changed, run, explain: explainCode })
-  lessonList()
   await check(state)
   document.documentElement.dataset.ready = "true"
   stages().catch(() => {})
+  keep()
+}
+
+// Stores the site for when there is no network: not before the first program has run, which all that would hold up.
+function keep() {
+  if ("serviceWorker" in navigator && location.protocol.startsWith("http")) {
+    navigator.serviceWorker.register("sw.js").catch(() => {})
+  }
 }
 
 // For the console, and for tests.
@@ -282,7 +295,3 @@ async function until(condition) {
 begin().catch(error => {
   panel.status.textContent = `Par cannot be loaded: ${error.message}`
 })
-
-if ("serviceWorker" in navigator && location.protocol.startsWith("http")) {
-  navigator.serviceWorker.register("sw.js").catch(() => {})
-}

@@ -32,9 +32,11 @@ async function fromScript() {
   return bytes.buffer
 }
 
-// Compiled while it arrives, if the server says what it is; browsers keep that code for the next visit.
+// Compiled while it arrives, if the server says what it is; browsers keep that code for the next visit. The playground's page asks for it
+// before this script is there.
 async function fromServer() {
-  const response = await fetch(new URL("par.wasm", root))
+  const response = await (globalThis.PAR_RESPONSE ?? fetch(new URL("par.wasm", root)))
+  delete globalThis.PAR_RESPONSE
   if (!response.ok) throw new Error(`par.wasm cannot be loaded: ${response.status}`)
   const type = response.headers.get("content-type") ?? ""
   return type.startsWith("application/wasm") ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer())
@@ -48,6 +50,8 @@ export function load() {
 
 export class Par {
   #worker = null
+  // The worker that has got the module.
+  #ready = null
   #waiting = new Map()
   #next = 0
 
@@ -78,21 +82,27 @@ export class Par {
     return this.#waiting.size > 0
   }
 
+  // The worker, which has got the module. It starts while that is loaded.
   async #started() {
+    const worker = (this.#worker ??= this.#created())
     const code = await load()
-    if (!this.#worker) {
-      const url = URL.createObjectURL(new Blob([workerText], { type: "text/javascript" }))
-      const worker = new Worker(url)
-      URL.revokeObjectURL(url)
-      worker.onmessage = ({ data }) => this.#take(data)
-      worker.onerror = event => {
-        event.preventDefault()
-        this.#end("trap", event.message)
-      }
+    if (worker !== this.#ready && worker === this.#worker) {
       worker.postMessage({ start: code })
-      this.#worker = worker
+      this.#ready = worker
     }
-    return this.#worker
+    return worker
+  }
+
+  #created() {
+    const url = URL.createObjectURL(new Blob([workerText], { type: "text/javascript" }))
+    const worker = new Worker(url)
+    URL.revokeObjectURL(url)
+    worker.onmessage = ({ data }) => this.#take(data)
+    worker.onerror = event => {
+      event.preventDefault()
+      this.#end("trap", event.message)
+    }
+    return worker
   }
 
   #take({ id, answer, crash }) {

@@ -8,20 +8,21 @@ use par_runtime::{Array, Span};
 /// `offsets[i + 1]`.
 pub(super) fn rows(memory: &Memory, offsets: &[i64], arrays: &[Array], span: Span) -> Outcome<Vec<Array>> {
     let Some(keys) = arrays.first() else { return Ok(Vec::new()) };
-    memory.room(keys.len(), keys.prim().size(), 8, span)?;
-    let mut order: Vec<usize> = (0..keys.len()).collect();
+    memory.room(keys.len(), keys.prim().size(), size_of::<(u64, usize)>(), span)?;
+    // No two are equal, so that the order is that of a stable sort.
+    let mut order: Vec<(u64, usize)> = (0..keys.len()).map(|i| (keys.get(i).bits(), i)).collect();
     for row in offsets.windows(2) {
-        order[row[0] as usize..row[1] as usize].sort_by_key(|i| keys.get(*i).bits());
+        order[row[0] as usize..row[1] as usize].sort_unstable();
     }
     arrays.iter().map(|a| in_order(memory, &order, a, span)).collect()
 }
 
-fn in_order(memory: &Memory, order: &[usize], a: &Array, span: Span) -> Outcome<Array> {
+fn in_order(memory: &Memory, order: &[(u64, usize)], a: &Array, span: Span) -> Outcome<Array> {
     memory.room(a.len(), a.prim().size(), 0, span)?;
     let mut sorted = Array::try_uninit(a.prim(), a.len()).map_err(|e| out_of_memory(e.0, span))?;
     let size = a.prim().size();
     let from = a.bytes();
-    for (to, i) in sorted.bytes_mut().chunks_exact_mut(size).zip(order) {
+    for (to, (_, i)) in sorted.bytes_mut().chunks_exact_mut(size).zip(order) {
         to.copy_from_slice(&from[i * size..(i + 1) * size]);
     }
     Ok(sorted)
