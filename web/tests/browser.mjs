@@ -151,6 +151,45 @@ const tests = {
     void word
   },
 
+  async "everything can be done with the keyboard"() {
+    const own = await opened()
+    // Presses a key until an element that the selector fits has the focus.
+    const reach = async (selector, key = "Tab") => {
+      for (let i = 0; i < 80; i++) {
+        if (await own.evaluate(selector => document.activeElement.matches(selector), selector)) return
+        await own.keyboard.press(key)
+      }
+      assert.fail(`${selector} cannot be reached`)
+    }
+    await reach("#lessons-button")
+    await own.keyboard.press("Enter")
+    await reach('a[href="#lesson=scans"]')
+    await own.keyboard.press("Enter")
+    await own.evaluate(() => window.playground.opened("scans"))
+    await reach(".cm-content")
+    await own.keyboard.press("Control+a")
+    await own.keyboard.type("entry main (count: i64) = iota count", { delay: 5 })
+    await own.waitForFunction(() => document.querySelector("#under").textContent === "count : i64")
+    await own.keyboard.press("Escape")
+    await own.waitForFunction(() => window.playground.idle())
+    await reach('[role="tab"]')
+    for (const name of ["explain", "flat", "tests", "result"]) {
+      await own.keyboard.press("ArrowRight")
+      await own.waitForSelector(`#${name}:not([hidden])`)
+    }
+    await reach("#inputs textarea")
+    await own.keyboard.press("Control+a")
+    await own.keyboard.type("3")
+    await own.waitForFunction(() => /^\s*0\s*1\s*2\s*$/.test(document.querySelector("#results .value-body")?.textContent ?? ""))
+    await reach("#results .value-bar button:nth-child(2)")
+    await own.keyboard.press("Enter")
+    await own.waitForSelector("#results img.plot")
+    await reach("#share", "Shift+Tab")
+    await own.keyboard.press("Enter")
+    await own.waitForFunction(() => location.hash.startsWith("#p="))
+    await own.context().close()
+  },
+
   async "an endless loop can be stopped"() {
     await setText(page, "entry main (n: i64) = loop x = n while x >= 0 do x + 1 - 1")
     await page.waitForSelector(".stop:not([hidden])")

@@ -13,8 +13,8 @@ import { coloured, highlighting, language } from "./language.js"
 // Milliseconds after which the editor does without an answer.
 const PATIENCE = 10000
 
-// An editor that asks `par`; `changed` is called with every new text, `run` for Ctrl-Enter, `explain` with a code.
-export function editor(parent, text, { par, changed, run, explain }) {
+// An editor that asks `par`; `changed` is called with every new text, `moved` with places of the cursor, `run` for Ctrl-Enter, `explain` with a code.
+export function editor(parent, text, { par, changed, moved, run, explain }) {
   const quietly = request => par.ask(request, PATIENCE).catch(() => null)
 
   async function complete(context) {
@@ -65,7 +65,10 @@ export function editor(parent, text, { par, changed, run, explain }) {
         ]),
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({ "aria-label": "Program", spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
-        EditorView.updateListener.of(update => update.docChanged && changed(update.state.doc.toString())),
+        EditorView.updateListener.of(update => {
+          if (update.docChanged) changed(update.state.doc.toString())
+          if (update.docChanged || update.selectionSet) moved(update.state.selection.main.head)
+        }),
       ],
     }),
   })

@@ -4,6 +4,7 @@ import lessons from "data:lessons"
 import { prepare } from "./blocks.js"
 import { element } from "./dom.js"
 import { editor as makeEditor } from "./editor.js"
+import { coloured } from "./language.js"
 import { pack, unpack } from "./link.js"
 import { Panel } from "./panel.js"
 import { Par, explanation, load } from "./par.js"
@@ -34,6 +35,18 @@ const quietly = (request, limit = PATIENCE) => analysis.ask(request, limit)
 function changed() {
   clearTimeout(timer)
   timer = setTimeout(() => check(), PAUSE)
+}
+
+// Shows the type of what the cursor is at, or just behind: there may be no pointer to hold over it.
+let moving
+function moved(place) {
+  clearTimeout(moving)
+  moving = setTimeout(async () => {
+    const text = editor.text
+    const isPart = i => /[\p{L}\p{N}_']/u.test(text[i] ?? "")
+    const answer = await quietly({ do: "hover", text, at: isPart(place) || !isPart(place - 1) ? place : place - 1 }).catch(() => null)
+    if (text === editor.text) at("under").replaceChildren(...(answer?.head ? [coloured(answer.head)] : []))
+  }, PAUSE)
 }
 
 // Looks at the program, and runs it if nothing is wrong.
@@ -252,7 +265,7 @@ async function begin() {
   const state = (await fromHash()) ?? { text: lessons.first }
   // While the program is looked at, it is compiled where it will run.
   runner.prepare(state.text).catch(() => {})
-  editor = makeEditor(at("editor"), state.text, { par: analysis, changed, run, explain: explainCode })
+  editor = makeEditor(at("editor"), state.text, { par: analysis, changed, moved, run, explain: explainCode })
   await check(state)
   document.documentElement.dataset.ready = "true"
   stages().catch(() => {})
