@@ -456,11 +456,22 @@ impl Host<'_> {
 
 fn replicate(n: usize, x: Scalar) -> Array {
     let mut a = Array::zeros(x.prim(), n);
-    if x.bits() != 0 {
-        let (size, word) = (x.prim().size(), x.bits().to_le_bytes());
-        a.bytes_mut().chunks_exact_mut(size).for_each(|element| element.copy_from_slice(&word[..size]));
+    let word = x.bits().to_le_bytes();
+    match x.prim().size() {
+        _ if x.bits() == 0 => {}
+        1 => fill::<1>(a.bytes_mut(), word),
+        2 => fill::<2>(a.bytes_mut(), word),
+        4 => fill::<4>(a.bytes_mut(), word),
+        _ => fill::<8>(a.bytes_mut(), word),
     }
     a
+}
+
+/// Elements of `N` bytes, all the same. What is copied has a size that is known here, so that copying is no call.
+fn fill<const N: usize>(bytes: &mut [u8], word: [u8; 8]) {
+    if let Some(element) = word.first_chunk::<N>() {
+        bytes.as_chunks_mut().0.fill(*element);
+    }
 }
 
 /// For every element, its row.

@@ -20,10 +20,18 @@ pub(super) fn rows(memory: &Memory, offsets: &[i64], arrays: &[Array], span: Spa
 fn in_order(memory: &Memory, order: &[(u64, usize)], a: &Array, span: Span) -> Outcome<Array> {
     memory.room(a.len(), a.prim().size(), 0, span)?;
     let mut sorted = Array::try_uninit(a.prim(), a.len()).map_err(|e| out_of_memory(e.0, span))?;
-    let size = a.prim().size();
-    let from = a.bytes();
-    for (to, (_, i)) in sorted.bytes_mut().chunks_exact_mut(size).zip(order) {
-        to.copy_from_slice(&from[i * size..(i + 1) * size]);
+    let (to, from) = (sorted.bytes_mut(), a.bytes());
+    match a.prim().size() {
+        1 => gather::<1>(to, from, order),
+        2 => gather::<2>(to, from, order),
+        4 => gather::<4>(to, from, order),
+        _ => gather::<8>(to, from, order),
     }
     Ok(sorted)
+}
+
+/// Elements of `N` bytes.
+fn gather<const N: usize>(to: &mut [u8], from: &[u8], order: &[(u64, usize)]) {
+    let from = from.as_chunks::<N>().0;
+    to.as_chunks_mut::<N>().0.iter_mut().zip(order).for_each(|(to, (_, i))| *to = from[*i]);
 }
