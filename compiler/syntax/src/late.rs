@@ -185,7 +185,7 @@ fn in_module(module: &mut ModExp, found: &mut Peekable<IntoIter<Found>>, text: &
 mod tests {
     use super::*;
 
-    const TEXT: &str = "-- | One.\ndef one = 1i64\n\nmodule m = {\n  #[inline]\n  def twice 't (f: t -> t)\n            (x: t) : t =\n    f (f x)\n\n  \
+    const TEXT: &str = "-- | One.\ndef one = 1\n\nmodule m = {\n  #[inline]\n  def twice 't (f: t -> t)\n            (x: t) : t =\n    f (f x)\n\n  \
         -- | Of both.\n  def (<+>) (x: i64) (y: i64) : i64 =\n    -- not one line\n    x + y\n  type t = i64\n}\n\nlocal\n-- | Seen here.\ndef \
         id 't (x: t) : t = x\nentry main = one m.<+> id 2\n";
 
