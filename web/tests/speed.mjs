@@ -1,5 +1,6 @@
 // The speed of kernels as WebAssembly, of native code in one thread with vectors of 128 bits at most, and of the interpreter of FLAT:
-// node speed.mjs MODULE PAR. Figures are the processor's time, so that other work on the machine counts little: medians, the interpreter's of one run.
+// node speed.mjs MODULE PAR. Figures are those of the shortest of several runs, made in turns; the interpreter runs once, or
+// with INTERPRETER=0 not at all.
 
 import { spawnSync } from "node:child_process"
 import fs from "node:fs"
@@ -13,6 +14,7 @@ const [module, command] = process.argv.slice(2)
 const ROUNDS = Number(process.env.ROUNDS ?? 3)
 const RUNS = 11
 const WARM = 5
+const INTERPRETER = process.env.INTERPRETER !== "0"
 const MEMORY = 768 << 20
 
 const file = path.join(here, "speed.par")
@@ -20,15 +22,10 @@ const text = fs.readFileSync(file, "utf8")
 const files = {}
 for (const [, name] of text.matchAll(/^import "(.*)"/gm)) files[`${name}.par`] = fs.readFileSync(path.join(here, `${name}.par`), "utf8")
 
-// Milliseconds that the processor works for one run of an entry point: the difference between `more` runs and one.
-function native(entry, more, ...options) {
-  const time = runs => {
-    const bench = [command, "bench", file, "--tag", entry, "--processes", "1", "--min-time", "0", "--runs", String(runs), ...options]
-    const { stderr } = spawnSync("bash", ["-c", 'TIMEFORMAT="%U %S"; time "$@" >/dev/null 2>&1', "bash", ...bench], { encoding: "utf8" })
-    const [user, system] = stderr.trim().split(" ").map(Number)
-    return (user + system) * 1000
-  }
-  return (time(more) - time(1)) / (more - 1)
+// Milliseconds of the shortest run of an entry point that the command measures.
+function native(entry, ...options) {
+  const bench = ["bench", file, "--tag", entry, "--processes", "1", "--min-time", "0", "--json", ...options]
+  return Math.min(...JSON.parse(spawnSync(command, bench, { encoding: "utf8" }).stdout).results[0].nanoseconds) / 1e6
 }
 
 const par = await Par.start(fs.readFileSync(module))
@@ -37,30 +34,27 @@ const { entries, diagnostics } = par.ask({ do: "check", text })
 if (!entries.length) throw new Error(JSON.stringify(diagnostics))
 
 function once({ name, params }) {
-  const start = process.cpuUsage()
+  const start = performance.now()
   const answer = par.ask({ do: "run", text, entry: name, inputs: params.map(p => p.input), memory: MEMORY })
-  const { user, system } = process.cpuUsage(start)
-  const time = (user + system) / 1000
+  const time = performance.now() - start
   if (!answer.values || answer.kernels.interpreted) throw new Error(`${name}: ${JSON.stringify(answer.diagnostics ?? answer.kernels)}`)
   return time
 }
 
-const median = times => times.sort((a, b) => a - b)[times.length >> 1]
 const rows = entries.map(entry => {
   // Browsers replace code that runs often by better code.
   for (let run = 0; run < WARM; run++) once(entry)
-  const compiled = []
-  const machine = []
+  let [compiled, machine] = [Infinity, Infinity]
   for (let round = 0; round < ROUNDS; round++) {
-    compiled.push(once(entry), once(entry), once(entry))
-    machine.push(native(entry.name, RUNS, "--threads", "1", "--simd", "baseline"))
+    compiled = Math.min(compiled, ...Array.from({ length: RUNS }, () => once(entry)))
+    machine = Math.min(machine, native(entry.name, "--threads", "1", "--simd", "baseline", "--runs", String(RUNS)))
   }
-  const interpreted = native(entry.name, 2, "--backend", "flat-interp")
-  return { entry, times: [interpreted, median(compiled), median(machine)] }
+  const interpreted = INTERPRETER ? native(entry.name, "--backend", "flat-interp", "--runs", "1") : NaN
+  return { entry, times: [interpreted, compiled, machine] }
 })
 
 const ms = time => (time < 10 ? time.toFixed(1) : String(Math.round(time)))
-console.log(`${os.cpus()[0].model}, Node ${process.versions.node}; milliseconds of the processor\n`)
+console.log(`${os.cpus()[0].model}, Node ${process.versions.node}; milliseconds\n`)
 console.log("| program | interpreter | WebAssembly | native | than the interpreter | than native |")
 console.log("|---|---|---|---|---|---|")
 for (const { entry, times: [slow, time, fast] } of rows) {
