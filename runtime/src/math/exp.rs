@@ -52,6 +52,13 @@ pub fn exp(x: f64) -> f64 {
     scale(1.0 + fraction::<12>(r, 0.0), k)
 }
 
+/// `e^x / 2` for `-700 <= x <= 711`, finite wherever that is.
+#[inline(always)]
+pub fn half_exp(x: f64) -> f64 {
+    let (_, k, r) = reduce(x);
+    scale(1.0 + fraction::<12>(r, 0.0), k - 1)
+}
+
 /// `2^x`; exact for integers.
 #[inline(always)]
 pub fn exp2(x: f64) -> f64 {
