@@ -32,7 +32,7 @@ fn fraction<const N: usize>(r: f64, low: f64) -> f64 {
 
 /// `k` and `r` with `x = k * ln 2 + r`. The first difference is exact.
 #[inline(always)]
-fn reduce(x: f64) -> (f64, i64, f64) {
+pub fn reduce(x: f64) -> (f64, i64, f64) {
     let (n, k) = round(x * LOG2_E);
     let r = (-n).fused(LN2_LOW, (-n).fused(LN2, x));
     (n, k, r)
@@ -50,13 +50,6 @@ fn scale(x: f64, k: i64) -> f64 {
 pub fn exp(x: f64) -> f64 {
     let (_, k, r) = reduce(x.clamp(-746.0, 710.0));
     scale(1.0 + fraction::<12>(r, 0.0), k)
-}
-
-/// `e^x / 2` for `-700 <= x <= 711`, finite wherever that is.
-#[inline(always)]
-pub fn half_exp(x: f64) -> f64 {
-    let (_, k, r) = reduce(x);
-    scale(1.0 + fraction::<12>(r, 0.0), k - 1)
 }
 
 /// `2^x`; exact for integers.

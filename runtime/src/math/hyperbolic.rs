@@ -1,29 +1,33 @@
-//! `sinh`, `cosh` and `tanh` by `e^x` or `e^x - 1`.
+//! `sinh` and `cosh` by those of a remainder and a power of two, `tanh` by `e^x - 1`.
 
-use super::Fused;
-use super::exp::{expm1, expm1_short, half_exp};
+use super::exp::{expm1, expm1_short, reduce};
+use super::{Fused, power_of_two};
 
-/// `sinh x = (e^x - e^-x) / 2`, of `h = e^|x| / 2`; below 1, where that would cancel, by Taylor's polynomial.
+/// `1/2!, 1/4!, …, 1/12!`: `cosh r - 1 = r^2 * (1/2! + r^2 * …)`.
+const EVEN: [f64; 6] =
+    [1.0 / 2.0, 1.0 / 24.0, 1.0 / 720.0, 1.0 / 40_320.0, 1.0 / 3_628_800.0, 1.0 / 479_001_600.0];
+/// `1/3!, 1/5!, …, 1/13!`: `sinh r = r + r^3 * (1/3! + r^2 * …)`.
+const ODD: [f64; 6] =
+    [1.0 / 6.0, 1.0 / 120.0, 1.0 / 5_040.0, 1.0 / 362_880.0, 1.0 / 39_916_800.0, 1.0 / 6_227_020_800.0];
+
+/// `cosh r - 1` and `sinh r` with `x = k * ln 2 + r`, and quarters of `2^k + 2^-k` and `2^k - 2^-k`, for `0 <= x <= 710.5`. None is infinite.
+#[inline(always)]
+fn parts(x: f64) -> (f64, f64, f64, f64) {
+    let (_, k, r) = reduce(x);
+    let square = r * r;
+    let polynomial = |factors: &[f64]| factors.iter().rev().fold(0.0, |sum: f64, c| sum.fused(square, *c));
+    let even = square * polynomial(&EVEN);
+    let odd = (r * square).fused(polynomial(&ODD), r);
+    // The smallest power makes no difference any more.
+    let (up, down) = (power_of_two(k - 2), power_of_two((-k - 2).max(-1022)));
+    (even, odd, up + down, up - down)
+}
+
+/// `sinh x`.
 #[inline(always)]
 pub fn sinh(x: f64) -> f64 {
-    /// `1/3!, 1/5!, …, 1/19!`.
-    const FACTORS: [f64; 9] = [
-        1.0 / 6.0,
-        1.0 / 120.0,
-        1.0 / 5_040.0,
-        1.0 / 362_880.0,
-        1.0 / 39_916_800.0,
-        1.0 / 6_227_020_800.0,
-        1.0 / 1_307_674_368_000.0,
-        1.0 / 355_687_428_096_000.0,
-        1.0 / 121_645_100_408_832_000.0,
-    ];
-    let a = x.abs();
-    let h = half_exp(a.clamp(0.0, 711.0));
-    let square = a * a;
-    let tail = FACTORS.iter().rev().fold(0.0, |sum: f64, c| sum.fused(square, *c));
-    let y = if a < 1.0 { (a * square).fused(tail, a) } else { h - 0.25 / h };
-    y.copysign(x)
+    let (even, odd, sum, difference) = parts(x.abs().clamp(0.0, 710.5));
+    (2.0 * (difference + difference.fused(even, sum * odd))).copysign(x)
 }
 
 /// [`sinh`] of an `f32`.
@@ -33,11 +37,11 @@ pub fn sinh_f32(x: f32) -> f32 {
     ((0.5 * (e + e / (e + 1.0))) as f32).copysign(x)
 }
 
-/// `cosh x = (e^x + e^-x) / 2`, of `h = e^|x| / 2`.
+/// `cosh x`.
 #[inline(always)]
 pub fn cosh(x: f64) -> f64 {
-    let h = half_exp(x.abs().clamp(0.0, 711.0));
-    h + 0.25 / h
+    let (even, odd, sum, difference) = parts(x.abs().clamp(0.0, 710.5));
+    2.0 * (sum + sum.fused(even, difference * odd))
 }
 
 /// [`cosh`] of an `f32`.
