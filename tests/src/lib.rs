@@ -4,6 +4,7 @@ use par::Options;
 use par::testing::{ALL_TARGETS, run_file};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The repository's folder.
 pub fn root() -> PathBuf {
@@ -47,18 +48,23 @@ pub fn run_all_with(files: &[PathBuf], options: &Options) {
     assert!(failures.is_empty(), "{passed} passed, {failed} failed\n{failures}");
 }
 
-/// Results of `work` for the items, on several threads with a deep stack as the command has, in order.
+/// Results of `work` for the items, on several threads with a deep stack as the command has, in order. Each takes the next item that nobody
+/// has: one program may take as long as a hundred others.
 pub fn on_threads<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Option<R> + Sync) -> Vec<R> {
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get().min(8));
-    let size = items.len().div_ceil(threads).max(1);
-    let mut out = Vec::new();
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let taken = std::iter::from_fn(|| {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            items.get(i).map(|item| (i, work(item)))
+        });
+        taken.collect::<Vec<_>>()
+    };
+    let mut out = Vec::with_capacity(items.len());
     std::thread::scope(|scope| {
-        let work = &work;
-        let run = |part| {
-            let builder = std::thread::Builder::new().stack_size(256 << 20);
-            builder.spawn_scoped(scope, move || items_of(part, work)).expect("a thread")
-        };
-        let handles: Vec<_> = items.chunks(size).map(run).collect();
+        let builder = || std::thread::Builder::new().stack_size(256 << 20);
+        let handles: Vec<_> =
+            (0..threads).map(|_| builder().spawn_scoped(scope, take).expect("a thread")).collect();
         for handle in handles {
             match handle.join() {
                 Ok(part) => out.extend(part),
@@ -66,9 +72,6 @@ pub fn on_threads<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Option<R> 
             }
         }
     });
-    out
-}
-
-fn items_of<T, R>(items: &[T], work: &impl Fn(&T) -> Option<R>) -> Vec<R> {
-    items.iter().filter_map(work).collect()
+    out.sort_by_key(|(i, _)| *i);
+    out.into_iter().filter_map(|(_, result)| result).collect()
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 const DUMP_HELP: &str = "\
 What to print: list (the passes), ast, core, flat, schedule (how each kernel runs on a CPU), clif (the kernels before code generation), cuda (the kernels for GPUs), nvrtc or
-nvrtc:sm_80 (what CUDA's compiler says of them; compute_80: without machine code), or after:PASS (see list)";
+nvrtc:sm_80 (what CUDA's compiler says of them; compute_80: without machine code; syntax: types only), or after:PASS (see list)";
 
 /// Arguments of `par dev`.
 #[derive(clap::Args)]

@@ -56,7 +56,7 @@ fn fixed_seeds() {
 fn laws_hold_and_say_something() {
     on_big_stack(|| {
         let (mut all, mut said) = (0, 0);
-        for seed in 0..25 {
+        for seed in 0..12 {
             let case = generate::law(seed, 15).case;
             match judge(&case, &limits()) {
                 Verdict::Agreed { calls, told, .. } => (all, said) = (all + calls, said + told),
@@ -65,7 +65,7 @@ fn laws_hold_and_say_something() {
                 }
             }
         }
-        assert!(5 * said >= all && all >= 100, "{said} of {all} calls");
+        assert!(5 * said >= all && all >= 50, "{said} of {all} calls");
     });
 }
 
