@@ -1,4 +1,4 @@
-// Sorting rows, as bulk operations: numbers are widened to 64 bits, and with the place of each they are sorted by the digits that they have,
+// Sorting rows, as bulk operations: keys become unsigned numbers in the same order, numbers are widened to 64 bits, and with the place of each they are sorted by the digits that they have,
 // then by the digits of their rows' numbers. Being stable, that leaves every row in its place, sorted. Where all rows are short, a warp or a block
 // sorts each. What the order applies to is gathered.
 #pragma once
@@ -11,17 +11,35 @@ namespace par {
 
 constexpr int sort_threads = 256, sort_items = 7, sort_passes = 8, sort_short_items = 4;
 
+// What the bits of keys are.
+constexpr u64 sort_unsigned = 0, sort_signed = 1;   // else floats
+
+// An unsigned number in the order of keys: of floats both zeros are equal, and every NaN is the largest.
+template <class T>
+PAR_INLINE T sort_number(T bits, u64 kind) {
+    constexpr T sign = T(T(1) << (8 * sizeof(T) - 1));
+    constexpr int fraction = sizeof(T) == 8 ? 52 : sizeof(T) == 4 ? 23 : sizeof(T) == 2 ? 10 : 3;
+    constexpr T infinity = T(T(T(sign - 1) >> fraction) << fraction);
+    if (kind == sort_unsigned) return bits;
+    if (kind == sort_signed) return T(bits ^ sign);
+    const T magnitude = T(bits & T(sign - 1));
+    if (magnitude > infinity) return T(~T(0));
+    if (magnitude == 0 || !(bits & sign)) return T(magnitude | sign);
+    return T(~bits);
+}
+
 struct BulkSortBegin {
     u64* keys;
     i64* order;
     u64 n;
     const void* from;
+    u64 kind;
 };
 template <class T>
 PAR_INLINE void bulk_sort_begin(const BulkSortBegin& k) {
     const T* const from = static_cast<const T*>(k.from);
     map<sort_threads, 4>(k.n, [&](u64 i) {
-        store(&k.keys[i], u64(load(&from[i])));
+        store(&k.keys[i], u64(sort_number(load(&from[i]), k.kind)));
         store(&k.order[i], i64(i));
     });
 }
@@ -89,12 +107,13 @@ struct BulkSortShort {
     u64 rows, n;
     const i64* offsets;
     const void* keys;
+    u64 kind;
 };
 template <class T>
 PAR_INLINE void bulk_sort_warp(const BulkSortShort& k) {
     const T* const keys = static_cast<const T*>(k.keys);
     segmented_sort_warp<sort_threads, T>(
-        RaggedRows(k.rows, k.n, k.offsets), [&](u64 pos) { return load(&keys[pos]); },
+        RaggedRows(k.rows, k.n, k.offsets), [&](u64 pos) { return sort_number(load(&keys[pos]), k.kind); },
         [&](u64 to, u64 from) { store(&k.order[to], i64(from)); }
     );
 }
@@ -103,7 +122,7 @@ template <class T>
 PAR_INLINE void bulk_sort_block(const BulkSortShort& k) {
     const T* const keys = static_cast<const T*>(k.keys);
     segmented_sort_block<sort_threads, sort_short_items, T>(
-        RaggedRows(k.rows, k.n, k.offsets), 32, [&](u64 pos) { return load(&keys[pos]); },
+        RaggedRows(k.rows, k.n, k.offsets), 32, [&](u64 pos) { return sort_number(load(&keys[pos]), k.kind); },
         [&](u64 to, u64 from) { store(&k.order[to], i64(from)); }
     );
 }

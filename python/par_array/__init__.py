@@ -13,6 +13,7 @@ from ._errors import (
     Unsupported,
 )
 from ._native import Entry, Hidden, Kept, __version__
+from ._picture import Picture, picture
 from ._program import Program, compile, save_case
 from ._ragged import Cases, Ragged
 
@@ -25,6 +26,7 @@ __all__ = [
     "Hidden",
     "InternalError",
     "Kept",
+    "Picture",
     "Program",
     "Ragged",
     "RuntimeError",
@@ -32,13 +34,14 @@ __all__ = [
     "Unsupported",
     "__version__",
     "compile",
+    "picture",
     "save_case",
 ]
 
-for _public in (Cases, CompileError, Diagnostic, Error, InternalError, Program, Ragged, RuntimeError, Unavailable, Unsupported):
+for _public in (Cases, CompileError, Diagnostic, Error, InternalError, Picture, Program, Ragged, RuntimeError, Unavailable, Unsupported):
     # Where people find them.
     _public.__module__ = "par_array"
-compile.__module__ = save_case.__module__ = "par_array"
+compile.__module__ = picture.__module__ = save_case.__module__ = "par_array"
 
 
 def load_ipython_extension(ipython: object) -> None:

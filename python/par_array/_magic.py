@@ -1,17 +1,19 @@
 """Par in IPython and its notebooks: `%load_ext par_array`.
 
-`%%par` compiles a cell and binds its entry points, `%par` evaluates an expression.
+`%%par` compiles a cell and binds its entry points, `%par` evaluates an expression or makes a picture of its value.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ._errors import Error
+from ._picture import picture
 from ._program import compile
 from ._ragged import Ragged
 
@@ -39,17 +41,23 @@ class Session:
             self._display(warning)
 
     def line(self, line: str) -> Any:
-        """`%par EXPRESSION`: the value of an expression, in which the definitions of the last `%%par` and Python's numbers and arrays are known."""
-        return self._shown(lambda: self._evaluated(line))
+        """`%par EXPRESSION`: the value of an expression, in which the definitions of the last `%%par` and Python's numbers and arrays are known.
 
-    def _evaluated(self, expression: str) -> Any:
+        `%par :plot EXPRESSION` is a picture of it, as in `par literate`; also `:lines`, `:points`, `:histogram`, `:heat` and `:img`.
+        """
+        command = re.match(r"\s*:(\w+)\s", line)
+        if command is None:
+            return self._shown(lambda: self._evaluated(line))
+        return self._shown(lambda: self._evaluated(line[command.end() :], lambda entry, *args: picture(entry, *args, kind=command[1])))
+
+    def _evaluated(self, expression: str, call: Callable[..., Any] = lambda entry, *args: entry(*args)) -> Any:
         words = dict.fromkeys(re.findall(r"(?<![\w.'#\"])[A-Za-z_][\w']*", expression))
         own = set(re.findall(r"^\s*(?:def|entry|let)\s+([\w']+)", self.text, re.MULTILINE))
         values = {word: self.shell.user_ns[word] for word in words if word in self.shell.user_ns and word not in own}
         typed = {word: kind for word, value in values.items() if (kind := type_of(value)) is not None}
         parameters = "".join(f" ({word}: {kind})" for word, kind in typed.items())
         program = compile(f"{self.text}\nentry it__{parameters} =\n  {expression}\n")
-        return program["it__"](*(values[word] for word in typed))
+        return call(program["it__"], *(values[word] for word in typed))
 
     def _shown(self, work: Any) -> Any:
         """The result of work. An error is shown as a page's part where there are pages, and then raised."""

@@ -6,6 +6,19 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "Entry",
+    "Hidden",
+    "Imported",
+    "Kept",
+    "Memory",
+    "Program",
+    "__version__",
+    "arrow_export",
+    "arrow_import",
+    "command",
+    "compile",
+]
 __version__: str
 
 @final
@@ -44,6 +57,7 @@ class Entry:
     def upload(self, /, *args: Any, **kwargs: Any) -> tuple[Kept, ...]:
         """Arguments for several calls, on the GPU if the program runs there."""
 
+    def _picture(self, kind: str, /, *args: Any, **kwargs: Any) -> tuple[str, bytes]: ...
     def _addresses(self, /, *args: Any, **kwargs: Any) -> list[int]: ...
     def _made_from(self) -> tuple[str, str, dict[str, Any]]: ...
     def _types(self) -> str: ...

@@ -6,7 +6,7 @@ use crate::give::Giver;
 use crate::kept::{self, Kept};
 use crate::python::{DOCUMENTATION, SIGNATURE};
 use crate::take::Taker;
-use crate::{error, interrupt};
+use crate::{error, interrupt, picture};
 use par::{CallOptions, Value};
 use par_runtime::Column;
 use par_runtime::array::OutOfMemory;
@@ -45,27 +45,25 @@ impl Entry {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let keep = self.settings.keep;
         let mut taker = Taker::new(py, self.settings.strict);
         let values = self.values(&mut taker, args, kwargs)?;
         let mut giver = Giver::new(py, taker.descriptors);
-        let Settings { backend, threads, memory_limit, keep, .. } = self.settings;
-        let (program, name) = (&*self.program, self.entry.name.as_str());
-        let result = interrupt::run(py, |token| {
-            let locate = true;
-            let cancel = token.clone();
-            let options = CallOptions {
-                backend,
-                threads,
-                memory_limit,
-                cancel,
-                locate,
-                keep_on_device: keep,
-                ..CallOptions::default()
-            };
-            program.call(name, values, &options)
-        })?;
-        let value = result.map_err(|failure| error::of_running(py, &failure, program))?;
+        let value = self.called(py, values, keep)?;
         if keep { kept::object(py, value) } else { giver.object(value) }
+    }
+
+    /// A picture of the result of a call: the type of its file, and its bytes.
+    #[pyo3(signature = (kind, /, *args, **kwargs))]
+    fn _picture(
+        &self,
+        py: Python<'_>,
+        kind: &str,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<picture::Picture> {
+        let values = self.values(&mut Taker::new(py, self.settings.strict), args, kwargs)?;
+        picture::of(self.called(py, values, false)?, kind)
     }
 
     /// Arguments for several calls: all of them in order, as values that are on the GPU already, if that is what the program runs on.
@@ -194,6 +192,27 @@ impl Entry {
 }
 
 impl Entry {
+    /// The result of a call, with the interpreter's lock released.
+    fn called(&self, py: Python<'_>, values: Vec<Value>, keep: bool) -> PyResult<Value> {
+        let Settings { backend, threads, memory_limit, .. } = self.settings;
+        let (program, name) = (&*self.program, self.entry.name.as_str());
+        let result = interrupt::run(py, |token| {
+            let locate = true;
+            let cancel = token.clone();
+            let options = CallOptions {
+                backend,
+                threads,
+                memory_limit,
+                cancel,
+                locate,
+                keep_on_device: keep,
+                ..CallOptions::default()
+            };
+            program.call(name, values, &options)
+        })?;
+        result.map_err(|failure| error::of_running(py, &failure, program))
+    }
+
     /// The arguments as values.
     fn values<'py>(
         &self,

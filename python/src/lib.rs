@@ -4,6 +4,7 @@
 //! - `take`: objects of Python as values, without copies where that can be. `give`: values as objects.
 //! - `array`: arrays of NumPy and of Par that share memory. `arrow`: those of other libraries.
 //! - `kept`: values that stay on a GPU.
+//! - `picture`: plots, and arrays that are pictures.
 //! - `interrupt`: calls without the interpreter's lock, which Ctrl-C stops.
 //! - `error`: exceptions.
 //! - `python`: what the rest of the package, written in Python, does for this one.
@@ -18,6 +19,7 @@ mod error;
 mod give;
 mod interrupt;
 mod kept;
+mod picture;
 mod python;
 mod take;
 

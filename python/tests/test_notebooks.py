@@ -35,6 +35,26 @@ def test_expressions_know_pythons_values(shell):
         shell.run_line_magic("par", "word")
 
 
+def test_pictures(shell, tmp_path):
+    shell.user_ns.update(a=np.array([1.0, 3.0, 2.0]), pixels=np.array([[0, 255], [255, 0]], dtype=np.uint8))
+    shell.run_cell_magic("par", "", "entry waves (n: i64): []f64 = map (\\i -> f64.sin (f64.i64 i / 5)) (iota n)")
+    for line in (":plot a", ":points map (* 2) a", ":histogram a", ":lines waves 50", ":heat replicate 3 a"):
+        shown = shell.run_line_magic("par", line)
+        assert shown.mime == "image/svg+xml"
+        assert shown._repr_mimebundle_()["image/svg+xml"].startswith("<svg")
+    pixels = shell.run_line_magic("par", ":img pixels")
+    assert pixels._repr_mimebundle_()["image/png"].startswith(b"\x89PNG")
+    pixels.save(tmp_path / "pixels.png")
+    assert (tmp_path / "pixels.png").read_bytes() == pixels.data
+    waves = par.picture(shell.user_ns["waves"], 50, kind="lines")
+    assert waves.data == shell.run_line_magic("par", ":lines waves 50").data
+    assert repr(waves).startswith("<Picture image/svg+xml")
+    with pytest.raises(ValueError, match="'pie'; there are plot"):
+        shell.run_line_magic("par", ":pie a")
+    with pytest.raises(TypeError, match="no plot of f64"):
+        shell.run_line_magic("par", ":plot f64.sum a")
+
+
 def test_wrong_cells(shell):
     with pytest.raises(par.CompileError, match="unknown name"):
         shell.run_cell_magic("par", "", "entry f (x: i64) = x + y")
@@ -71,4 +91,5 @@ def test_notebook(name, monkeypatch):
     pages = [output.data["text/html"] for output in outputs if "text/html" in output.get("data", {})]
     assert any(page.startswith("<div class='par-ragged'>") for page in pages)
     assert any(page.startswith("<iframe") for page in pages)
+    assert any(output.data["image/svg+xml"].startswith("<svg") for output in outputs if "image/svg+xml" in output.get("data", {}))
     assert not any(output.output_type == "error" for output in outputs)

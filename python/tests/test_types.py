@@ -28,4 +28,4 @@ def test_the_package_is_typed(tmp_path):
 def test_the_stubs_are_what_there_is(tmp_path):
     config = tmp_path / "mypy.ini"
     config.write_text(f"[mypy]\ncache_dir = {tmp_path}\nignore_missing_imports = True\n")
-    run("mypy.stubtest", "par_array._native", "--ignore-missing-stub", "--mypy-config-file", str(config))
+    run("mypy.stubtest", "par_array._native", "--mypy-config-file", str(config))

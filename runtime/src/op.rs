@@ -259,6 +259,8 @@ impl UnOp {
             UnOp::Sin => Function::Sin,
             UnOp::Cos => Function::Cos,
             UnOp::Tan => Function::Tan,
+            UnOp::Sinh => Function::Sinh,
+            UnOp::Cosh => Function::Cosh,
             UnOp::Tanh => Function::Tanh,
             _ => return None,
         })

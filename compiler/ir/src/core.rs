@@ -303,9 +303,10 @@ pub enum Exp {
     Lengths(Var),
     /// Sum of all lengths of a descriptor.
     Total(Var),
-    /// Numbers in ascending order. Binds them, and what came with each, in that order; equal numbers keep their order.
+    /// Numbers in ascending order, every NaN behind all others. Binds them, and what came with each, in that order; equal numbers, which both
+    /// zeros are, keep their order.
     Sort {
-        /// Unsigned integers, rank 1.
+        /// Scalars, rank 1.
         keys: Var,
         /// As many scalars.
         values: Option<Var>,

@@ -296,12 +296,12 @@ pub enum Op {
         /// How many elements are needed at most.
         weight: Atom,
     },
-    /// Every row's numbers in ascending order. Binds them, and what came with each, in that order; equal numbers of a row keep
-    /// their order.
+    /// Every row's numbers in ascending order, every NaN behind all others. Binds them, and what came with each, in that order; equal numbers
+    /// of a row, which both zeros are, keep their order.
     Sort {
         /// The rows.
         space: Space,
-        /// Unsigned integers.
+        /// Scalars.
         keys: Var,
         /// As many scalars.
         values: Option<Var>,

@@ -32,7 +32,7 @@ fn fraction<const N: usize>(r: f64, low: f64) -> f64 {
 
 /// `k` and `r` with `x = k * ln 2 + r`. The first difference is exact.
 #[inline(always)]
-fn reduce(x: f64) -> (f64, i64, f64) {
+pub fn reduce(x: f64) -> (f64, i64, f64) {
     let (n, k) = round(x * LOG2_E);
     let r = (-n).fused(LN2_LOW, (-n).fused(LN2, x));
     (n, k, r)

@@ -10,11 +10,11 @@
 
 mod exp;
 mod fused;
+mod hyperbolic;
 mod log;
 mod rare;
 mod single;
 mod strip;
-mod tanh;
 mod trig;
 
 pub use fused::Fused;
@@ -61,14 +61,16 @@ pub enum Function {
     Sin,
     Cos,
     Tan,
+    Sinh,
+    Cosh,
     Tanh,
 }
 
 impl Function {
     /// All of them.
-    pub const ALL: [Function; 11] = {
+    pub const ALL: [Function; 13] = {
         use Function::*;
-        [Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sin, Cos, Tan, Tanh]
+        [Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sin, Cos, Tan, Sinh, Cosh, Tanh]
     };
 
     /// Its value at a number. Always inlined: a version for some processors has their instructions.
@@ -91,7 +93,9 @@ impl Function {
             Function::Sin => libm::sinf(x),
             Function::Cos => libm::cosf(x),
             Function::Tan => libm::tanf(x),
-            Function::Tanh => tanh::tanh_f32(x),
+            Function::Sinh => hyperbolic::sinh_f32(x),
+            Function::Cosh => hyperbolic::cosh_f32(x),
+            Function::Tanh => hyperbolic::tanh_f32(x),
         }
     }
 
@@ -113,7 +117,9 @@ impl Function {
             Function::Sin => libm::sin(x),
             Function::Cos => libm::cos(x),
             Function::Tan => libm::tan(x),
-            Function::Tanh => tanh::tanh(x),
+            Function::Sinh => hyperbolic::sinh(x),
+            Function::Cosh => hyperbolic::cosh(x),
+            Function::Tanh => hyperbolic::tanh(x),
         }
     }
 }

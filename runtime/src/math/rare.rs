@@ -10,8 +10,6 @@ pub trait Rare {
     fn arc_tangent(self) -> Self;
     /// The angle of the point with this height and `x`.
     fn arc_tangent_of(self, x: Self) -> Self;
-    fn hyperbolic_sine(self) -> Self;
-    fn hyperbolic_cosine(self) -> Self;
     fn hypotenuse(self, other: Self) -> Self;
 }
 
@@ -29,10 +27,10 @@ macro_rules! rare {
 }
 
 rare!(
-    f32, cube_root cbrtf, arc_sine asinf, arc_cosine acosf, arc_tangent atanf, hyperbolic_sine sinhf, hyperbolic_cosine coshf;
+    f32, cube_root cbrtf, arc_sine asinf, arc_cosine acosf, arc_tangent atanf;
     arc_tangent_of atan2f, hypotenuse hypotf
 );
 rare!(
-    f64, cube_root cbrt, arc_sine asin, arc_cosine acos, arc_tangent atan, hyperbolic_sine sinh, hyperbolic_cosine cosh;
+    f64, cube_root cbrt, arc_sine asin, arc_cosine acos, arc_tangent atan;
     arc_tangent_of atan2, hypotenuse hypot
 );

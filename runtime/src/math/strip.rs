@@ -1,6 +1,6 @@
 //! A function on a strip of numbers, and on one: the same loop compiled for several vector widths, chosen once.
 
-use super::{Function, exp, log, single, tanh, trig};
+use super::{Function, exp, hyperbolic, log, single, trig};
 use crate::simd::{Level, level};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
@@ -152,5 +152,7 @@ strips! {
     Sin single::sin [Some(single::LIMIT)], trig::sin [Some(trig::LIMIT)];
     Cos single::cos [Some(single::LIMIT)], trig::cos [Some(trig::LIMIT)];
     Tan trig::tan_f32 [Some(trig::LIMIT as f32)], trig::tan [Some(trig::LIMIT)];
-    Tanh tanh::tanh_f32 [None], tanh::tanh [None];
+    Sinh hyperbolic::sinh_f32 [None], hyperbolic::sinh [None];
+    Cosh hyperbolic::cosh_f32 [None], hyperbolic::cosh [None];
+    Tanh hyperbolic::tanh_f32 [None], hyperbolic::tanh [None];
 }

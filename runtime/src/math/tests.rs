@@ -32,11 +32,13 @@ fn reference(f: Function, x: f64) -> f64 {
         Function::Sin => libm::sin(x),
         Function::Cos => libm::cos(x),
         Function::Tan => libm::tan(x),
+        Function::Sinh => libm::sinh(x),
+        Function::Cosh => libm::cosh(x),
         Function::Tanh => libm::tanh(x),
     }
 }
 
-const SPECIAL: [f64; 26] = [
+const SPECIAL: [f64; 30] = [
     0.0,
     -0.0,
     1.0,
@@ -57,6 +59,10 @@ const SPECIAL: [f64; 26] = [
     -745.1,
     -745.2,
     -708.5,
+    710.3,
+    -710.4758600739438,
+    710.475860073944,
+    1e-9,
     1e-20,
     -1e-20,
     1e22,

@@ -133,7 +133,7 @@ macro_rules! unary_functions {
 }
 
 unary_functions!(
-    Cbrt cube_root, Asin arc_sine, Acos arc_cosine, Atan arc_tangent, Sinh hyperbolic_sine, Cosh hyperbolic_cosine
+    Cbrt cube_root, Asin arc_sine, Acos arc_cosine, Atan arc_tangent
 );
 
 /// Functions that go through `eval`: rare, or only there.

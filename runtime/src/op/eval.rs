@@ -272,8 +272,6 @@ macro_rules! float_operators {
                 UnOp::Asin => x.arc_sine(),
                 UnOp::Acos => x.arc_cosine(),
                 UnOp::Atan => x.arc_tangent(),
-                UnOp::Sinh => x.hyperbolic_sine(),
-                UnOp::Cosh => x.hyperbolic_cosine(),
                 UnOp::Asinh => libm::asinh(x as f64) as $t,
                 UnOp::Acosh => libm::acosh(x as f64) as $t,
                 UnOp::Atanh => libm::atanh(x as f64) as $t,

@@ -11,7 +11,7 @@
 use super::value::Val;
 use super::{Lower, R};
 use par_ir::prim::{BinOp, CmpOp, SpecialOp, UnOp};
-use par_ir::{Atom, Prim, PrimOp, Scalar};
+use par_ir::{Atom, Prim, PrimOp, Scalar, Var};
 
 /// Keys of more bits are compared instead.
 const MAX_BITS: i64 = 128;
@@ -25,6 +25,11 @@ pub(super) struct Part {
 }
 
 impl Part {
+    /// A key that is nothing but this scalar.
+    pub fn whole(array: Var, prim: Prim) -> Part {
+        Part { array: array.into(), prim, low: 0 }
+    }
+
     /// True if it is the element of this array.
     pub fn is(&self, array: Atom) -> bool {
         self.array == array

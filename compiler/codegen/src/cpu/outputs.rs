@@ -52,6 +52,9 @@ impl KernelEmitter<'_, '_, '_> {
 
     pub fn map(&mut self, outs: &[Out]) -> Result<(), Unsupported> {
         let targets = self.targets(outs)?;
+        if let Some(staged) = self.staged_over_rows() {
+            return self.map_rows_in_strips(staged, &targets);
+        }
         self.rows(&[], |k, _, start, end, _| {
             k.map_in_strips(&targets, (start, end))?;
             Ok(vec![])

@@ -9,12 +9,15 @@
 //!     ys[pos] = b + c
 //! ```
 //!
+//! Rows may be shorter than strips: a strip of a map is one of all positions, and each loop goes over the rows in it, if what is computed for each
+//! row costs little.
+//!
 //! Only calls that every element makes count, not those in branches and loops. Statements keep their order but for those that
 //! wait for a call. Where checks have to wait, a strip in which one fails is left to code for one element after the other, which finds what
 //! fails first: so it is a map, which may be done once more.
 
 use super::branches::without_branches;
-use super::emit::Unsupported;
+use super::emit::{Base, Unsupported, args, input};
 use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, Role};
 use super::outputs::Target;
@@ -27,10 +30,10 @@ use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::prim::PrimOp;
 use par_ir::tuning;
-use par_ir::ty::Atom;
+use par_ir::ty::{Atom, Dim};
 use par_ir::{Prim, Var};
-use par_runtime::math::Function;
-use par_runtime::op::call::strip_symbol;
+use par_runtime::math::{Function, STRIP};
+use par_runtime::op::call::{is_call, strip_symbol};
 use par_runtime::plan::Step;
 use std::collections::{HashMap, HashSet};
 
@@ -427,6 +430,76 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         Ok(())
     }
 
+    /// The stages of a map whose strips have positions of several rows. Where checks wait, they have not: the code for one element after the
+    /// other needs its row.
+    pub fn staged_over_rows(&self) -> Option<&'k Staged> {
+        let kernel = self.info.kernel;
+        let has_rows = kernel.space.as_rows().is_some() && !self.info.ignores_rows();
+        let is_cheap = |s: &Stm| match &s.exp {
+            Exp::Prim(op, _) => !is_call(*op),
+            exp => exp.own_bodies().is_empty(),
+        };
+        let repeats = has_rows && kernel.prologue.iter().all(is_cheap);
+        self.staged().filter(|s| repeats && !s.checks_late)
+    }
+
+    /// As [`Self::map_in_strips`], of all rows.
+    pub fn map_rows_in_strips(&mut self, staged: &'k Staged, targets: &[Target]) -> Result<(), Unsupported> {
+        let Some((_, dim)) = self.info.kernel.space.as_rows() else { return Err("there are no rows".into()) };
+        let buffers = self.buffers(staged);
+        let (row_lo, row_hi, lo, hi) = (self.params[1], self.params[2], self.params[3], self.params[4]);
+        self.counted_by(STRIP as i64, lo, hi, &[row_lo], |k, first, rows| {
+            let (start, end) = k.strip_from(first, hi);
+            let after = k.first_row_from(dim, rows[0], row_hi, end);
+            k.params[1..5].copy_from_slice(&[rows[0], after, start, end]);
+            k.name_strips(&buffers, start);
+            for stage in &staged.stages {
+                if !stage.kernel.body.stms.is_empty() {
+                    k.rows(&[], |k, _, from, to, _| {
+                        k.store_step(&stage.kernel, &stage.stored, (from, to))?;
+                        Ok(vec![])
+                    })?;
+                }
+                k.strip_calls(stage, (start, end))?;
+            }
+            k.rows(&[], |k, _, from, to, _| {
+                k.map_positions(targets, (from, to))?;
+                Ok(vec![])
+            })?;
+            // The last row may go on.
+            let last = k.e.b.ins().iadd_imm_s(after, -1);
+            Ok(vec![k.e.b.ins().smax(last, rows[0])])
+        })?;
+        Ok(())
+    }
+
+    /// The first row from `row` on, before `row_hi`, that begins at `end` or later.
+    fn first_row_from(&mut self, dim: Dim, row: Value, row_hi: Value, end: Value) -> Value {
+        let word = self.env(types::I64, 0);
+        let b = &mut self.e.b;
+        let (again, inside, exit) = (b.create_block(), b.create_block(), b.create_block());
+        let current = b.append_block_param(again, types::I64);
+        let found = b.append_block_param(exit, types::I64);
+        b.ins().jump(again, &args(&[row]));
+        b.switch_to_block(again);
+        let is_row = b.ins().icmp(IntCC::SignedLessThan, current, row_hi);
+        b.ins().brif(is_row, inside, &[], exit, &args(&[current]));
+        b.switch_to_block(inside);
+        let start = match dim {
+            Dim::Size(_) => b.ins().imul(current, word),
+            Dim::Seg(_) => {
+                let offsets = Base { address: word, prim: Prim::I64, changes: false };
+                self.e.load(offsets, current, input())
+            }
+        };
+        let b = &mut self.e.b;
+        let is_before = b.ins().icmp(IntCC::SignedLessThan, start, end);
+        let next = b.ins().iadd_imm_s(current, 1);
+        b.ins().brif(is_before, again, &args(&[next]), exit, &args(&[current]));
+        b.switch_to_block(exit);
+        found
+    }
+
     fn buffers(&mut self, staged: &Staged) -> Vec<Buffer> {
         self.strip_buffers(&staged.scalars())
     }
@@ -450,6 +523,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         if !stage.kernel.body.stms.is_empty() {
             self.store_step(&stage.kernel, &stage.stored, (start, end))?;
         }
+        self.strip_calls(stage, (start, end))
+    }
+
+    fn strip_calls(&mut self, stage: &Stage, (start, end): (Value, Value)) -> Result<(), Unsupported> {
         let count = self.e.b.ins().isub(end, start);
         stage.calls.iter().try_for_each(|call| self.strip_call(call, start, count))
     }

@@ -287,7 +287,6 @@ impl Checker<'_> {
         let types = types.collect::<Result<Vec<Type>>>()?;
         ensure_count("bound variables", pat.len(), types.len())?;
         ensure(types.iter().all(|t| t.rank() == 1 && !t.is_desc()), || "no scalars are sorted".into())?;
-        ensure(types[0].prim().is_unsigned(), || "keys are no unsigned numbers".into())?;
         pat.iter().zip(types).try_for_each(|(p, ty)| self.binds(std::slice::from_ref(p), ty))
     }
 

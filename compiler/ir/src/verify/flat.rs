@@ -203,9 +203,7 @@ impl FlatChecker<'_> {
             Op::Sort { space, keys, values } => {
                 self.space(space)?;
                 let prims = std::iter::once(keys).chain(values).map(|v| self.array(*v));
-                let prims = prims.collect::<Result<Vec<Prim>>>()?;
-                ensure(prims[0].is_unsigned(), || "keys are no unsigned numbers".into())?;
-                prims.into_iter().map(Ty::Array).collect()
+                prims.map(|p| p.map(Ty::Array)).collect::<Result<_>>()?
             }
             op => vec![self.array_op(op)?],
         })

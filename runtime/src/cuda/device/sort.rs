@@ -72,7 +72,7 @@ fn short_rows(cuda: &Cuda, rows: &Desc, keys: &Array, span: Span) -> Result<Arra
     let order = cuda.fresh(Prim::I64, keys.len(), span)?;
     let (count, size) = (rows.rows() as u64, keys.prim().size());
     let [to, offsets, from] = [&order, rows.offsets(), keys].map(|a| address(a, span));
-    let words = &[to?, count, keys.len() as u64, offsets?, from?];
+    let words = &[to?, count, keys.len() as u64, offsets?, from?, kind(keys.prim())];
     cuda.launch_bulk(
         &format!("bulk_sort_warp{size}"),
         (32 * count).div_ceil(u64::from(THREADS)),
@@ -142,6 +142,15 @@ fn descriptor<'a>(
     })
 }
 
+/// What the bits of keys are, as the kernels have it: unsigned numbers, signed ones, or floats.
+fn kind(prim: Prim) -> u64 {
+    match prim {
+        p if p.is_float() => 2,
+        p if p.is_signed() => 1,
+        _ => 0,
+    }
+}
+
 /// Digits of the numbers below `n`.
 fn digits_below(n: usize) -> usize {
     (usize::BITS - (n - 1).leading_zeros()).div_ceil(8) as usize
@@ -150,7 +159,8 @@ fn digits_below(n: usize) -> usize {
 impl<'c, 'a> Sorter<'c, 'a> {
     fn new(cuda: &'c Cuda<'a>, keys: &Array, span: Span) -> Result<Sorter<'c, 'a>, RuntimeError> {
         let sorter = Sorter::empty(cuda, keys.len(), span)?;
-        let words = &[sorter.at(&sorter.keys[0])?, sorter.at(&sorter.order[0])?, sorter.n, sorter.at(keys)?];
+        let [to, order] = [sorter.at(&sorter.keys[0])?, sorter.at(&sorter.order[0])?];
+        let words = &[to, order, sorter.n, sorter.at(keys)?, kind(keys.prim())];
         bulk::map(cuda, &format!("bulk_sort_begin{}", keys.prim().size()), keys.len(), words)?;
         Ok(sorter)
     }

@@ -31,12 +31,16 @@ pub fn sort<K: Key, V: Payload>(
 }
 
 /// As [`sort`], of elements in a third place, which are only read.
-pub fn sort_from<K: Key, V: Payload>(threads: usize, from: (&[K], &[V]), mut room: Row<K, V>, to: Row<K, V>) {
+pub fn sort_from<K: Key, V: Payload>(
+    threads: usize,
+    from: (&[K], &[V]),
+    mut room: Row<K, V>,
+    mut to: Row<K, V>,
+) {
     match to_buckets(threads, from, room.again(), K::BITS) {
         Some(buckets) => sort_buckets(threads, room, to, buckets, true),
         None => {
-            to.keys.copy_from_slice(from.0);
-            to.values.copy_from_slice(from.1);
+            to.copy_from(from);
         }
     }
 }

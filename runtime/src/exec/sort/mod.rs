@@ -1,4 +1,4 @@
-//! Sorting rows of unsigned numbers, with a scalar that comes with each.
+//! Sorting rows of numbers, with a scalar that comes with each.
 //!
 //! A row that fits in a cache is sorted by one thread ([`row`]), neighbouring ones in a chunk, short ones at once ([`short`]); a longer one by all of them ([`giant`]).
 //! There is one stable order only, so that the result depends on neither.
@@ -14,10 +14,11 @@ use super::device::Rows;
 use super::{Run, out_of_memory, threads};
 use crate::array::{Array, Element, OutOfMemory};
 use crate::check::{RuntimeError, Span};
+use crate::f16;
 use crate::prim::Prim;
 use giant::GIANT;
 use row::{Key, Payload, Row};
-use short::{BATCH, SHORT};
+use short::{BATCH, Halves, short};
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -75,14 +76,22 @@ impl Columns {
 
     fn sort(&mut self, threads: usize, bounds: &Bounds) {
         match self.keys.from.prim() {
+            Prim::I8 => self.with_keys::<i8>(threads, bounds),
+            Prim::I16 => self.with_keys::<i16>(threads, bounds),
+            Prim::I32 => self.with_keys::<i32>(threads, bounds),
+            Prim::I64 => self.with_keys::<i64>(threads, bounds),
             Prim::U8 => self.with_keys::<u8>(threads, bounds),
             Prim::U16 => self.with_keys::<u16>(threads, bounds),
             Prim::U32 => self.with_keys::<u32>(threads, bounds),
-            _ => self.with_keys::<u64>(threads, bounds),
+            Prim::U64 => self.with_keys::<u64>(threads, bounds),
+            Prim::F16 => self.with_keys::<f16>(threads, bounds),
+            Prim::F32 => self.with_keys::<f32>(threads, bounds),
+            Prim::F64 => self.with_keys::<f64>(threads, bounds),
+            Prim::Bool => self.with_keys::<bool>(threads, bounds),
         }
     }
 
-    fn with_keys<K: Key + Element>(&mut self, threads: usize, bounds: &Bounds) {
+    fn with_keys<K: Key>(&mut self, threads: usize, bounds: &Bounds) {
         match self.values.as_ref().map(|v| v.from.prim().size()) {
             None => self.without_values::<K>(threads, bounds),
             Some(1) => self.with_values::<K, u8>(threads, bounds),
@@ -92,26 +101,26 @@ impl Columns {
         }
     }
 
-    fn without_values<K: Key + Element>(&mut self, threads: usize, bounds: &Bounds) {
+    fn without_values<K: Key>(&mut self, threads: usize, bounds: &Bounds) {
         let Columns { keys: Column { from, to, room }, own, .. } = self;
         let none = |n: usize| vec![(); n];
         let (mut nothing, mut more, mut room_for_more) = (none(from.len()), none(to.len()), none(room.len()));
-        let to = Row { keys: to.words_mut::<K>(), values: &mut more[..] };
-        let room = Row { keys: room.words_mut(), values: &mut room_for_more };
+        let to = Row { keys: to.slice_mut::<K>(), values: &mut more[..] };
+        let room = Row { keys: room.slice_mut(), values: &mut room_for_more };
         let from = match own {
-            true => From::Own(Row { keys: from.words_mut(), values: &mut nothing }),
-            false => From::Shared(from.words(), &nothing),
+            true => From::Own(Row { keys: from.slice_mut(), values: &mut nothing }),
+            false => From::Shared(from.slice(), &nothing),
         };
         sort_rows(threads, bounds, from, to, room);
     }
 
-    fn with_values<K: Key + Element, V: Payload + Element>(&mut self, threads: usize, bounds: &Bounds) {
+    fn with_values<K: Key, V: Payload + Element>(&mut self, threads: usize, bounds: &Bounds) {
         let Columns { keys, values: Some(values), own } = self else { unreachable!("there are values") };
-        let to = Row { keys: keys.to.words_mut::<K>(), values: values.to.words_mut::<V>() };
-        let room = Row { keys: keys.room.words_mut(), values: values.room.words_mut() };
+        let to = Row { keys: keys.to.slice_mut::<K>(), values: values.to.words_mut::<V>() };
+        let room = Row { keys: keys.room.slice_mut(), values: values.room.words_mut() };
         let from = match own {
-            true => From::Own(Row { keys: keys.from.words_mut(), values: values.from.words_mut() }),
-            false => From::Shared(keys.from.words(), values.from.words()),
+            true => From::Own(Row { keys: keys.from.slice_mut(), values: values.from.words_mut() }),
+            false => From::Shared(keys.from.slice(), values.from.words()),
         };
         sort_rows(threads, bounds, from, to, room);
     }
@@ -139,14 +148,12 @@ impl<'a, K: Key, V: Payload> From<'a, K, V> {
         }
     }
 
-    /// Copies them.
-    fn copy_to(&self, to: &mut Row<K, V>) {
-        let (keys, values): (&[K], &[V]) = match self {
+    /// The elements.
+    fn elements(&self) -> (&[K], &[V]) {
+        match self {
             From::Own(row) => (row.keys, row.values),
             From::Shared(keys, values) => (keys, values),
-        };
-        to.keys.copy_from_slice(keys);
-        to.values.copy_from_slice(values);
+        }
     }
 
     /// Room for as many: their own, if they may be overwritten.
@@ -209,14 +216,13 @@ fn sort_rows<K: Key, V: Payload>(
     }
     threads::run(threads, chunks.len(), |i| {
         let taken = chunks[i].lock().unwrap_or_else(|e| e.into_inner()).take();
-        let Some((rows, from, mut to)) = taken else { return };
-        // At once: most rows may be short.
-        from.copy_to(&mut to);
-        sort_chunk(bounds, rows, from, to);
+        if let Some((rows, from, to)) = taken {
+            sort_chunk(bounds, rows, from, to);
+        }
     });
 }
 
-/// Rows that are not giant, and have been copied to `to`.
+/// Rows that are not giant: short neighbours at once.
 fn sort_chunk<K: Key, V: Payload>(
     bounds: &Bounds,
     rows: Range<usize>,
@@ -224,39 +230,30 @@ fn sort_chunk<K: Key, V: Payload>(
     mut to: Row<K, V>,
 ) {
     let mut room = Room { keys: Vec::new(), values: Vec::new() };
-    for first in rows.clone().step_by(BATCH) {
-        let batch = first..rows.end.min(first + BATCH);
+    let mut halves = Halves::new();
+    let (mut first, short) = (rows.start, short::<K>());
+    while first < rows.end {
+        let batch = bounds.batch(first, rows.end, short);
         let start = bounds.start(first);
         let n = bounds.start(batch.end) - start;
-        let longest = batch.clone().map(|row| bounds.len(row)).max().unwrap_or(0);
         let (part, rest) = from.split(n);
-        let (part_of_to, rest_of_to) = to.split(n);
-        (from, to) = (rest, rest_of_to);
-        if longest <= SHORT {
-            short::sort(part_of_to, batch.map(|row| bounds.start(row + 1) - start), longest);
+        let (mut part_of_to, rest_of_to) = to.split(n);
+        (from, to, first) = (rest, rest_of_to, batch.end);
+        if batch.longest <= short {
+            let ends = (batch.start..batch.end).map(|row| bounds.start(row + 1) - start);
+            halves.sort(part.elements(), part_of_to, ends, batch.longest);
         } else {
-            sort_by_row(bounds, batch, part, part_of_to, &mut room);
+            part_of_to.copy_from(part.elements());
+            row::sort(part_of_to, part.into_room(&mut room), K::BITS, false);
         }
     }
 }
 
-/// One row after the other.
-fn sort_by_row<K: Key, V: Payload>(
-    bounds: &Bounds,
-    rows: Range<usize>,
-    mut from: From<K, V>,
-    mut to: Row<K, V>,
-    room: &mut Room<K, V>,
-) {
-    for row in rows {
-        let n = bounds.len(row);
-        let (part, rest) = from.split(n);
-        let (part_of_to, rest_of_to) = to.split(n);
-        (from, to) = (rest, rest_of_to);
-        if n > 1 {
-            row::sort(part_of_to, part.into_room(room), K::BITS, false);
-        }
-    }
+/// Rows that are sorted at once: short ones, or a longer one.
+struct Batch {
+    start: usize,
+    end: usize,
+    longest: usize,
 }
 
 /// Where rows begin.
@@ -312,6 +309,21 @@ impl Bounds<'_> {
             }
         }
         chunks
+    }
+
+    /// The first rows from `start` on that are sorted at once, before `end`: several are if they have up to `short` elements.
+    fn batch(&self, start: usize, end: usize, short: usize) -> Batch {
+        let most = self.start(start) + BATCH;
+        let mut batch = Batch { start, end: start + 1, longest: self.len(start) };
+        while batch.end < end && batch.longest <= short {
+            let len = self.len(batch.end);
+            if len > short || self.start(batch.end) + len > most {
+                break;
+            }
+            batch.longest = batch.longest.max(len);
+            batch.end += 1;
+        }
+        batch
     }
 
     /// Elements of each giant row.

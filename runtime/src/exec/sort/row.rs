@@ -1,5 +1,7 @@
 //! Sorting a row on one thread: by insertion, by merging, or by digits, as its length says. All three are stable.
 
+use crate::array::Element;
+use crate::f16;
 use std::hint::select_unpredictable;
 
 /// Elements up to which insertion is fastest.
@@ -9,31 +11,71 @@ const MERGING: usize = 160;
 /// Values of a digit of 8 bits.
 pub const RADIX: usize = 256;
 
-/// An unsigned number.
-pub trait Key: Copy + Ord + Default + Send + Sync + 'static {
+/// A number in the order in which numbers are sorted: floats as they compare, both zeros being equal, and every NaN behind all others.
+pub trait Key: Element + Default {
     /// Its size.
-    const BITS: u32;
-    /// Its value.
+    const BITS: u32 = Self::PRIM.bits();
+    /// An unsigned number in the same order.
     fn wide(self) -> u64;
-    /// The 8 bits from bit `shift` on.
+    /// True if it stands before `other`, if neither is a NaN.
+    fn is_less(self, other: Self) -> bool;
+    /// True if it is a NaN.
+    fn is_odd(self) -> bool;
+    /// True if it stands before `other`.
+    #[inline(always)]
+    fn is_before(self, other: Self) -> bool {
+        self.is_less(other) | (other.is_odd() & !self.is_odd())
+    }
+    /// The 8 bits of that number from bit `shift` on.
     #[inline(always)]
     fn digit(self, shift: u32) -> usize {
         (self.wide() >> shift) as usize & (RADIX - 1)
     }
 }
 
-macro_rules! keys {
-    ($($t:ty),*) => {
+macro_rules! integers {
+    ($($t:ty: $unsigned:ty, $lowest:expr);*) => {
         $(impl Key for $t {
-            const BITS: u32 = <$t>::BITS;
             #[inline(always)]
             fn wide(self) -> u64 {
-                u64::from(self)
+                u64::from((self as $unsigned).wrapping_sub($lowest as $unsigned))
+            }
+            #[inline(always)]
+            fn is_less(self, other: $t) -> bool {
+                self < other
+            }
+            #[inline(always)]
+            fn is_odd(self) -> bool {
+                false
             }
         })*
     };
 }
-keys!(u8, u16, u32, u64);
+integers!(u8: u8, 0; u16: u16, 0; u32: u32, 0; u64: u64, 0; bool: u8, 0);
+integers!(i8: u8, i8::MIN; i16: u16, i16::MIN; i32: u32, i32::MIN; i64: u64, i64::MIN);
+
+macro_rules! floats {
+    ($($t:ty: $unsigned:ty),*) => {
+        $(impl Key for $t {
+            #[inline(always)]
+            fn wide(self) -> u64 {
+                let sign = 1 << (<$unsigned>::BITS - 1);
+                let bits = if self == <$t>::default() { 0 } else { self.to_bits() };
+                let number = if bits & sign == 0 { bits | sign } else { !bits };
+                u64::from(if self.is_nan() { <$unsigned>::MAX } else { number })
+            }
+            #[inline(always)]
+            fn is_less(self, other: $t) -> bool {
+                self < other
+            }
+            #[inline(always)]
+            fn is_odd(self) -> bool {
+                self.is_nan()
+            }
+        })*
+    };
+}
+floats!(f16: u16, f32: u32, f64: u64);
 
 /// Payload of a number: bits of a scalar, or nothing.
 pub trait Payload: Copy + Default + Send + Sync + 'static {}
@@ -62,9 +104,10 @@ impl<'a, K: Key, V: Payload> Row<'a, K, V> {
         Row { keys: self.keys, values: self.values }
     }
 
-    fn copy_from(&mut self, other: &Row<K, V>) {
-        self.keys.copy_from_slice(other.keys);
-        self.values.copy_from_slice(other.values);
+    /// Copies as many elements.
+    pub fn copy_from(&mut self, (keys, values): (&[K], &[V])) {
+        self.keys.copy_from_slice(keys);
+        self.values.copy_from_slice(values);
     }
 }
 
@@ -81,8 +124,8 @@ pub fn sort<K: Key, V: Payload>(mut row: Row<K, V>, mut other: Row<K, V>, bits: 
 /// Brings the result where it is wanted.
 pub fn finish<K: Key, V: Payload>(mut row: Row<K, V>, mut other: Row<K, V>, there: bool, to_other: bool) {
     match (there, to_other) {
-        (true, false) => row.copy_from(&other),
-        (false, true) => other.copy_from(&row),
+        (true, false) => row.copy_from((other.keys, other.values)),
+        (false, true) => other.copy_from((row.keys, row.values)),
         _ => {}
     }
 }
@@ -109,7 +152,7 @@ fn insert<K: Key, V: Payload>(row: Row<K, V>) {
     for i in 1..keys.len() {
         let (key, value) = (keys[i], values[i]);
         let mut at = i;
-        while at > 0 && key < keys[at - 1] {
+        while at > 0 && key.is_before(keys[at - 1]) {
             keys[at] = keys[at - 1];
             values[at] = values[at - 1];
             at -= 1;
@@ -134,11 +177,11 @@ fn merge<K: Key, V: Payload>(from: &Row<K, V>, to: &mut Row<K, V>) {
             *to.values.get_unchecked_mut(at) = *from.values.get_unchecked(i);
         };
         for i in 0..half {
-            let is_right = key(right) < key(left);
+            let is_right = key(right).is_before(key(left));
             put(i, select_unpredictable(is_right, right, left));
             right += usize::from(is_right);
             left += usize::from(!is_right);
-            let is_left = key(last_right - 1) < key(last_left - 1);
+            let is_left = key(last_right - 1).is_before(key(last_left - 1));
             put(n - 1 - i, select_unpredictable(is_left, last_left, last_right) - 1);
             last_left -= usize::from(is_left);
             last_right -= usize::from(!is_left);
@@ -153,7 +196,7 @@ fn merge<K: Key, V: Payload>(from: &Row<K, V>, to: &mut Row<K, V>) {
 fn by_digits<K: Key, V: Payload>(row: Row<K, V>, other: Row<K, V>, bits: u32) -> bool {
     let digits = bits.div_ceil(8) as usize;
     let mut counts = [[0u32; RADIX]; 8];
-    for key in row.keys.iter() {
+    for key in row.keys.iter().map(|k| k.wide()) {
         for (i, counts) in counts[..digits].iter_mut().enumerate() {
             counts[key.digit(8 * i as u32)] += 1;
         }

@@ -1,31 +1,206 @@
 //! Sorting many short rows at once: elements at neighbouring places that are in one row are exchanged where they are not in order, first those
 //! at even places and the ones behind them, then those at odd places, and so on, as often as the longest row has elements
-//! (odd-even transposition). Nothing branches on where rows begin or on what is in them, which nobody could foretell.
+//! (odd-even transposition). Nothing branches on where rows begin or on what is in them, which nobody could foretell. Elements at even
+//! and at odd places lie apart meanwhile, so that a vector of them is exchanged with another vector.
 
 use super::row::{Key, Payload, Row};
+use crate::simd::{Level, level};
+use std::hint::select_unpredictable;
 
-/// Elements of a row up to which it is short.
-pub const SHORT: usize = 6;
-/// Rows that are sorted at once.
-pub const BATCH: usize = 64;
+/// Elements of a row up to which it may be short.
+pub const SHORT: usize = 32;
 
-/// Sorts the rows that end at these places, at most [`BATCH`] of at most `longest` elements, at most [`SHORT`]; they are all of `elements`.
-pub fn sort<K: Key, V: Payload>(elements: Row<K, V>, ends: impl Iterator<Item = usize>, longest: usize) {
-    if longest < 2 {
+/// Elements of a row up to which it is short on this processor: up to there sorting it with others at once took less time than alone.
+pub fn short<K>() -> usize {
+    match level() {
+        Level::Avx512 => SHORT,
+        Level::Baseline if size_of::<K>() == 8 => 12,
+        _ => 24,
+    }
+}
+
+/// Elements that are sorted at once, at most.
+pub const BATCH: usize = 192;
+/// Elements at even places, with one more that elements at odd places never change places with.
+const HALF: usize = BATCH / 2 + 1;
+
+/// Elements at every other place.
+struct Half<K, V> {
+    keys: [K; HALF],
+    values: [V; HALF],
+    /// True where an element and the one behind it, which is in the other half, are in one row.
+    linked: [bool; HALF],
+}
+
+impl<K: Key, V: Payload> Half<K, V> {
+    fn new() -> Half<K, V> {
+        Half { keys: [K::default(); HALF], values: [V::default(); HALF], linked: [false; HALF] }
+    }
+}
+
+/// Room for elements while they are sorted.
+pub struct Halves<K, V> {
+    even: Half<K, V>,
+    odd: Half<K, V>,
+}
+
+impl<K: Key, V: Payload> Halves<K, V> {
+    pub fn new() -> Halves<K, V> {
+        Halves { even: Half::new(), odd: Half::new() }
+    }
+
+    /// Sorts the rows that end at these places, each of at most `longest` elements. They are all of `keys` and `values`, at most [`BATCH`].
+    pub fn sort(
+        &mut self,
+        from: (&[K], &[V]),
+        to: Row<K, V>,
+        ends: impl Iterator<Item = usize>,
+        longest: usize,
+    ) {
+        match level() {
+            // SAFETY: the processor has these instructions.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => unsafe { self.sort_avx512(from, to, ends, longest) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => unsafe { self.sort_avx2(from, to, ends, longest) },
+            _ => self.sort_here(from, to, ends, longest),
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,bmi1,bmi2")]
+    fn sort_avx512(
+        &mut self,
+        from: (&[K], &[V]),
+        to: Row<K, V>,
+        ends: impl Iterator<Item = usize>,
+        longest: usize,
+    ) {
+        self.sort_here(from, to, ends, longest);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,bmi1,bmi2")]
+    fn sort_avx2(
+        &mut self,
+        from: (&[K], &[V]),
+        to: Row<K, V>,
+        ends: impl Iterator<Item = usize>,
+        longest: usize,
+    ) {
+        self.sort_here(from, to, ends, longest);
+    }
+
+    #[inline(always)]
+    fn sort_here(
+        &mut self,
+        (keys, values): (&[K], &[V]),
+        to: Row<K, V>,
+        ends: impl Iterator<Item = usize>,
+        longest: usize,
+    ) {
+        let n = keys.len();
+        let Halves { even, odd } = self;
+        link(n, ends, &mut even.linked, &mut odd.linked);
+        apart(keys, &mut even.keys, &mut odd.keys);
+        apart(values, &mut even.values, &mut odd.values);
+        // Mostly there is no NaN, and comparing is simpler.
+        if keys.iter().fold(false, |any, k| any | k.is_odd()) {
+            self.rounds(n.div_ceil(2), longest, K::is_before);
+        } else {
+            self.rounds(n.div_ceil(2), longest, K::is_less);
+        }
+        let Halves { even, odd } = self;
+        together(&even.keys, &odd.keys, to.keys);
+        together(&even.values, &odd.values, to.values);
+    }
+
+    /// Exchanges so many elements with those behind them, in as many rounds as the longest row has elements.
+    #[inline(always)]
+    fn rounds(&mut self, half: usize, longest: usize, is_before: impl Fn(K, K) -> bool + Copy) {
+        let Halves { even, odd } = self;
+        for round in 0..longest {
+            let (first, keys, values) = if round % 2 == 0 {
+                (
+                    &even.linked,
+                    (&mut even.keys[..], &mut odd.keys[..]),
+                    (&mut even.values[..], &mut odd.values[..]),
+                )
+            } else {
+                (
+                    &odd.linked,
+                    (&mut odd.keys[..], &mut even.keys[1..]),
+                    (&mut odd.values[..], &mut even.values[1..]),
+                )
+            };
+            exchange(&first[..half], keys, values, is_before);
+        }
+    }
+}
+
+/// Finds where elements are linked with those behind them, for those at even and at odd places.
+#[inline(always)]
+fn link(n: usize, ends: impl Iterator<Item = usize>, even: &mut [bool; HALF], odd: &mut [bool; HALF]) {
+    // The first stands for the place before all others, where empty rows may end.
+    let mut linked = [true; 2 * HALF + 1];
+    ends.for_each(|end| linked[end] = false);
+    linked[n..].fill(false);
+    apart(&linked[1..], even, odd);
+}
+
+/// Elements at even and at odd places.
+#[inline(always)]
+fn apart<T: Copy>(from: &[T], even: &mut [T; HALF], odd: &mut [T; HALF]) {
+    let pairs = from.chunks_exact(2);
+    if let [last] = pairs.remainder() {
+        even[from.len() / 2] = *last;
+    }
+    for ((pair, e), o) in pairs.zip(even).zip(odd) {
+        (*e, *o) = (pair[0], pair[1]);
+    }
+}
+
+/// Undoes [`apart`].
+#[inline(always)]
+fn together<T: Copy>(even: &[T; HALF], odd: &[T; HALF], to: &mut [T]) {
+    let last = to.len() / 2;
+    let mut pairs = to.chunks_exact_mut(2);
+    for ((pair, e), o) in (&mut pairs).zip(even).zip(odd) {
+        (pair[0], pair[1]) = (*e, *o);
+    }
+    if let [to] = pairs.into_remainder() {
+        *to = even[last];
+    }
+}
+
+/// Exchanges elements with those behind them, where they are linked and not in order. What comes with them follows in a loop of its own:
+/// then both loops are made of vectors.
+#[inline(always)]
+fn exchange<K: Key, V: Payload>(
+    linked: &[bool],
+    keys: (&mut [K], &mut [K]),
+    values: (&mut [V], &mut [V]),
+    is_before: impl Fn(K, K) -> bool,
+) {
+    let n = linked.len();
+    let mut wrong = [false; HALF];
+    let wrong = &mut wrong[..n];
+    let (first, second) = (&mut keys.0[..n], &mut keys.1[..n]);
+    for i in 0..n {
+        let (x, y) = (first[i], second[i]);
+        let is_wrong = linked[i] & is_before(y, x);
+        wrong[i] = is_wrong;
+        first[i] = select_unpredictable(is_wrong, y, x);
+        second[i] = select_unpredictable(is_wrong, x, y);
+    }
+    if size_of::<V>() == 0 {
         return;
     }
-    let n = elements.len();
-    // Whether an element and the one behind it are in one row; the first stands for none.
-    let mut linked = [true; BATCH * SHORT + 1];
-    ends.for_each(|end| linked[end] = false);
-    let linked = &linked[1..n];
-    let (keys, values) = (&mut elements.keys[..n], &mut elements.values[..n]);
-    for round in 0..longest {
-        for i in (round % 2..linked.len()).step_by(2) {
-            let (k, v) = ((keys[i], keys[i + 1]), (values[i], values[i + 1]));
-            let is_wrong = linked[i] & (k.0 > k.1);
-            (keys[i], keys[i + 1]) = if is_wrong { (k.1, k.0) } else { k };
-            (values[i], values[i + 1]) = if is_wrong { (v.1, v.0) } else { v };
-        }
+    let (first, second) = (&mut values.0[..n], &mut values.1[..n]);
+    for i in 0..n {
+        let (x, y) = (first[i], second[i]);
+        first[i] = select_unpredictable(wrong[i], y, x);
+        second[i] = select_unpredictable(wrong[i], x, y);
     }
 }

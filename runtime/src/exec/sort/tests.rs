@@ -1,5 +1,6 @@
 use super::giant::{self, GIANT};
 use super::row::{self, Key, Row};
+use super::short::SHORT;
 use super::*;
 use crate::exec::Desc;
 use std::sync::Arc;
@@ -14,14 +15,18 @@ fn numbers(n: usize, bits: u32) -> Vec<u64> {
     (0..n).map(|_| next()).collect()
 }
 
-/// The places of the keys in ascending order, by the library's stable sort.
-fn expected<K: Ord + Copy>(keys: &[K]) -> Vec<u32> {
+/// The places of the keys in ascending order, by the library's stable sort; what cannot be compared is behind all others.
+fn expected<K: PartialOrd + Copy>(keys: &[K]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..keys.len() as u32).collect();
-    order.sort_by_key(|i| keys[*i as usize]);
+    let is_odd = |x: K| x.partial_cmp(&x).is_none();
+    order.sort_by(|i, j| {
+        let (x, y) = (keys[*i as usize], keys[*j as usize]);
+        x.partial_cmp(&y).unwrap_or_else(|| is_odd(x).cmp(&is_odd(y)))
+    });
     order
 }
 
-fn sorted<K: Key + Element>(keys: &[K], offsets: &[i64], threads: usize, own: bool) -> Vec<u32> {
+fn sorted<K: Key>(keys: &[K], offsets: &[i64], threads: usize, own: bool) -> Vec<u32> {
     let places: Vec<u32> = (0..keys.len() as u32).collect();
     let (keys, values) = (Array::from_slice(keys), Array::from_slice(&places));
     let held = (!own).then(|| (keys.clone(), values.clone()));
@@ -33,7 +38,7 @@ fn sorted<K: Key + Element>(keys: &[K], offsets: &[i64], threads: usize, own: bo
     columns.values.expect("there are values").to.slice::<u32>().to_vec()
 }
 
-fn check<K: Key + Element>(keys: &[K], offsets: &[i64]) {
+fn check<K: Key + PartialOrd>(keys: &[K], offsets: &[i64]) {
     let mut wanted = Vec::new();
     for row in offsets.windows(2) {
         let order = expected(&keys[row[0] as usize..row[1] as usize]);
@@ -66,16 +71,71 @@ fn rows_of_all_lengths() {
     }
 }
 
+/// Offsets of rows of up to `most` elements.
+fn short_offsets(rows: usize, most: usize) -> Vec<i64> {
+    let lengths = numbers(rows, 8).into_iter().map(|n| n as i64 % (most as i64 + 1));
+    let ends = lengths.scan(0, |sum, n| {
+        *sum += n;
+        Some(*sum)
+    });
+    std::iter::once(0).chain(ends).collect()
+}
+
+/// Keys of every type, with what is special of floats among them.
+fn check_all_types(numbers: &[u64], offsets: &[i64]) {
+    let special = [f64::NAN, -f64::NAN, 0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, 5e-324, -1.5];
+    let float = |k: &u64| match special.get((*k % 24) as usize) {
+        Some(x) => *x,
+        None => (*k as i64 as f64) / 7.0,
+    };
+    let floats: Vec<f64> = numbers.iter().map(float).collect();
+    check(&floats, offsets);
+    check(&floats.iter().map(|x| *x as f32).collect::<Vec<_>>(), offsets);
+    check(&floats.iter().map(|x| f16::from_f64(*x)).collect::<Vec<_>>(), offsets);
+    check(numbers, offsets);
+    check(&numbers.iter().map(|k| *k as u32).collect::<Vec<_>>(), offsets);
+    check(&numbers.iter().map(|k| *k as u16).collect::<Vec<_>>(), offsets);
+    check(&numbers.iter().map(|k| *k as u8).collect::<Vec<_>>(), offsets);
+    check(&numbers.iter().map(|k| *k as i64).collect::<Vec<_>>(), offsets);
+    check(&numbers.iter().map(|k| *k as i32).collect::<Vec<_>>(), offsets);
+    check(&numbers.iter().map(|k| *k as i16).collect::<Vec<_>>(), offsets);
+    check(&numbers.iter().map(|k| *k as i8).collect::<Vec<_>>(), offsets);
+    check(&numbers.iter().map(|k| k % 2 == 1).collect::<Vec<_>>(), offsets);
+}
+
+#[test]
+fn keys_of_all_types() {
+    for (rows, most) in [(100, 9), (40, 2 * SHORT), (7, 400)] {
+        let offsets = short_offsets(rows, most);
+        let keys = numbers(offsets[rows] as usize, 64);
+        check_all_types(&keys, &offsets);
+    }
+    let n = GIANT + 100;
+    check_all_types(&numbers(n, 64), &[0, n as i64]);
+}
+
+#[test]
+fn numbers_have_the_order_of_keys() {
+    let special =
+        [f64::NEG_INFINITY, -1.5, -5e-324, -0.0, 0.0, 5e-324, 1.5, f64::INFINITY, f64::NAN, -f64::NAN];
+    for (x, y) in special.iter().flat_map(|x| special.iter().map(move |y| (*x, *y))) {
+        assert_eq!(x.is_before(y), x.wide() < y.wide(), "{x} {y}");
+        let (x, y) = (x as f32, y as f32);
+        assert_eq!(x.is_before(y), x.wide() < y.wide(), "{x} {y}");
+        let (x, y) = (f16::from_f32(x), f16::from_f32(y));
+        assert_eq!(x.is_before(y), x.wide() < y.wide(), "{x} {y}");
+    }
+    for (x, y) in [(i64::MIN, -1), (-1, 0), (0, 1), (1, i64::MAX), (3, 3)] {
+        assert_eq!(x.is_before(y), x.wide() < y.wide());
+        assert_eq!((x as i8).is_before(y as i8), (x as i8).wide() < (y as i8).wide());
+    }
+}
+
 #[test]
 fn short_rows() {
     for most in 1..=SHORT + 1 {
         for rows in [1, BATCH - 1, BATCH, 5 * BATCH + 3] {
-            let lengths = numbers(rows, 8).into_iter().map(|n| n as i64 % (most as i64 + 1));
-            let ends = lengths.scan(0, |sum, n| {
-                *sum += n;
-                Some(*sum)
-            });
-            let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
+            let offsets = short_offsets(rows, most);
             let keys = numbers(offsets[rows] as usize, 2);
             check(&keys, &offsets);
             check(&keys.iter().map(|k| *k as u8).collect::<Vec<_>>(), &offsets);
