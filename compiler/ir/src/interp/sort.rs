@@ -29,7 +29,7 @@ fn place(x: Scalar) -> u64 {
         Scalar::F16(x) => of_float(x.to_f64()),
         Scalar::F32(x) => of_float(x.into()),
         Scalar::F64(x) => of_float(x),
-        x if x.prim().is_signed() => x.as_i64() as u64 ^ SIGN,
+        x if x.prim().is_signed() => x.as_i64().map_or(0, |x| x as u64 ^ SIGN),
         x => x.bits(),
     }
 }
