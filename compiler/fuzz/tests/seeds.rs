@@ -3,11 +3,14 @@
 use par_fuzz::judge::{Kind, Limits, Verdict, judge};
 use par_fuzz::{Case, generate, mutate, watch};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// A deep stack, as the command has.
+const STACK: usize = 256 << 20;
+
 fn on_big_stack(work: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().stack_size(256 << 20).spawn(work).expect("a thread");
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(work).expect("a thread");
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
     }
@@ -30,25 +33,33 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// As many programs as some time allows, on two threads, but a least number.
 #[test]
 fn fixed_seeds() {
     const TIME: Duration = Duration::from_secs(45);
-    const LEAST: u64 = 100;
-    on_big_stack(|| {
-        let start = Instant::now();
-        let mut rejected = 0;
-        for seed in 0..600 {
-            if seed >= LEAST && start.elapsed() > TIME {
+    const LEAST: u64 = 50;
+    let start = Instant::now();
+    let (next, rejected) = (AtomicU64::new(0), AtomicU64::new(0));
+    let take = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= 600 || seed >= LEAST && start.elapsed() > TIME {
                 break;
             }
             let case = generate::program(seed, 30).case;
             if let Verdict::Finding(finding) = judge(&case, &limits()) {
                 assert_eq!(finding.kind, Kind::Rejected, "seed {seed}: {finding}\n{case}");
-                rejected += 1;
+                rejected.fetch_add(1, Ordering::Relaxed);
             }
         }
-        assert!(rejected <= 30, "{rejected} programs are not well-typed");
+    };
+    std::thread::scope(|scope| {
+        let builder = || std::thread::Builder::new().stack_size(STACK);
+        let threads = [(); 2].map(|()| builder().spawn_scoped(scope, take).expect("a thread"));
+        threads.into_iter().for_each(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
     });
+    let rejected = rejected.into_inner();
+    assert!(rejected <= 30, "{rejected} programs are not well-typed");
 }
 
 /// Of the calls of laws at least a fifth have derivatives other than zero (arrays without elements have none).

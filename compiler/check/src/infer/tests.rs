@@ -226,7 +226,7 @@ fn records_and_sums() {
         def make b : opt f32 = if b then #some 1 else #none\ndef deep = {a = {b = 1}}.a.b";
     assert_eq!(
         types(text),
-        "xs : []{x: f32, y: f32} -> []f32\nmove : {x: f32, y: f32} -> {x: f32, y: f32}\n\
+        "xs : []{y: f32, x: f32} -> []f32\nmove : {y: f32, x: f32} -> {y: f32, x: f32}\n\
          get : (#none | #some i32) -> i32\nmake : bool -> #none | #some f32\ndeep : i32\n"
     );
 }
