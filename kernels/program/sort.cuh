@@ -1,5 +1,5 @@
-// Sorting rows, as bulk operations: keys become unsigned numbers in the same order, numbers are widened to 64 bits, and with the place of each they are sorted by the digits that they have,
-// then by the digits of their rows' numbers. Being stable, that leaves every row in its place, sorted. Where all rows are short, a warp or a block
+// Sorting rows, as bulk operations: keys become unsigned numbers in the same order, widened to 64 bits, and with the place of each they are sorted
+// by the digits that they have, then by the digits of their rows' numbers. Being stable, that leaves every row in its place, sorted. Where all rows are short, a warp or a block
 // sorts each. What the order applies to is gathered.
 #pragma once
 #include "par/histogram.cuh"
@@ -11,7 +11,7 @@ namespace par {
 
 constexpr int sort_threads = 256, sort_items = 7, sort_passes = 8, sort_short_items = 4;
 
-// What the bits of keys are.
+// Kinds of keys.
 constexpr u64 sort_unsigned = 0, sort_signed = 1;   // else floats
 
 // An unsigned number in the order of keys: of floats both zeros are equal, and every NaN is the largest.

@@ -91,7 +91,7 @@ fn every_copy_was_warned_of() {
     let flat = files.iter().map(|f| (f, Versions::Flat));
     let state = files.iter().filter(|f| f.components().any(|c| c.as_os_str() == "state"));
     let runs: Vec<_> = flat.chain(state.map(|f| (f, Versions::Auto))).collect();
-    let results = on_threads(&runs, |(file, versions)| Some(check(file, *versions)));
+    let results = on_threads(&runs, |(file, versions)| check(file, *versions));
     let all: usize = results.iter().map(|r| r.0).sum();
     let copies: usize = results.iter().map(|r| r.1).sum();
     let silent: String = results.into_iter().map(|r| r.2).collect();

@@ -46,7 +46,7 @@ fn folder(path: &str) {
 
 fn folder_with(path: &str, options: &Options) {
     let files = programs(&root().join(Path::new(path)));
-    let results = on_threads(&files, |file| Some(differences(file, options)));
+    let results = on_threads(&files, |file| differences(file, options));
     let compared: usize = results.iter().map(|r| r.0).sum();
     let found: Vec<&str> = results.iter().map(|r| r.1.as_str()).filter(|t| !t.is_empty()).collect();
     assert!(compared >= files.len() / 2, "only {compared} calls were compared");

@@ -117,7 +117,7 @@ fn damaged_programs_are_explained() {
         }
         cases.push(mutated(&code(&text), &mut random));
     }
-    let counts = on_threads(&cases, |text| Some(errors_in(text)));
+    let counts = on_threads(&cases, |text| errors_in(text));
     let many: Vec<&String> = cases.iter().zip(&counts).filter(|(_, n)| **n > 5).map(|(t, _)| t).collect();
     let wrong = counts.iter().filter(|n| **n > 0).count();
     println!("{wrong} of {} rejected, {} with more than five errors", cases.len(), many.len());

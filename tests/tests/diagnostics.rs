@@ -152,7 +152,8 @@ fn every_mistake_is_explained() {
     let folder = root().join("tests/diagnostics");
     let files = programs(&folder);
     assert!(files.len() >= 150, "only {} programs", files.len());
-    let failures = on_threads(&files, |file| check(&folder, file).err());
+    let failures: Vec<String> =
+        on_threads(&files, |file| check(&folder, file).err()).into_iter().flatten().collect();
     assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
 }
 

@@ -91,6 +91,6 @@ fn check(page: &Page) -> Result<(), String> {
 
 #[test]
 fn programs_do_what_their_pages_say() {
-    let failures = on_threads(PAGES, |page| check(page).err());
+    let failures: Vec<String> = on_threads(PAGES, |page| check(page).err()).into_iter().flatten().collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

@@ -3,7 +3,8 @@
 
 mod stand_ins;
 
-use par_trials::{c_compiler, cpp_compiler, nvrtc as nvrtc_library};
+use par_runtime::cuda::{Nvrtc, Source};
+use par_trials::{c_compiler, cpp_compiler, nvrtc as nvrtc_library, on_threads};
 use stand_ins::{on_stand_ins, par, program, root, run, said, stand_ins, temporary};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -68,17 +69,23 @@ fn nvrtc_compiles_golden_programs() {
         ([], _) => &["syntax"],
         (listed, _) => listed,
     };
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    let take = || {
-        while let Some((i, file)) =
-            programs.iter().enumerate().nth(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
-        {
-            architectures(i).iter().for_each(|architecture| nvrtc(file, architecture));
-        }
-    };
-    std::thread::scope(|scope| {
-        (0..2).for_each(|_| drop(scope.spawn(take)));
-    });
+    let numbered: Vec<(usize, PathBuf)> = programs.into_iter().enumerate().collect();
+    on_threads(&numbered, |(i, file)| architectures(*i).iter().for_each(|name| nvrtc(file, name)));
+}
+
+/// The check of syntax alone finds mistakes in kernels, and in templates that they use.
+fn syntax_is_checked() {
+    let nvrtc = Nvrtc::open().expect("NVRTC");
+    let compiled = |text| nvrtc.compile(&Source { name: "a.cu", text, architecture: "syntax" });
+    const TWICE: &str = "template <class T> __device__ T twice(T x) { return x.doubled(); }\n";
+    assert!(compiled("__global__ void k(int* xs) { xs[0] = 1; }").is_ok());
+    for (text, message) in [
+        ("__global__ void k(int* xs) { xs[0] = ys; }", "identifier \"ys\" is undefined"),
+        (&format!("{TWICE}__global__ void k(int* xs) {{ xs[0] = twice(1); }}"), "must have class type"),
+    ] {
+        let error = compiled(text).expect_err("a mistake").to_string();
+        assert!(error.contains(message), "{error}");
+    }
 }
 
 fn collect(folder: &Path, programs: &mut Vec<PathBuf>) {
@@ -464,6 +471,7 @@ int main(void) {
 par_trials::trials! {
     golden_programs, needs cpp_compiler();
     profiles, needs cpp_compiler();
+    syntax_is_checked, needs nvrtc_library();
     nvrtc_compiles_golden_programs, needs nvrtc_library();
     values_stay_on_the_gpu_between_calls, needs cpp_compiler();
     a_gpu_is_chosen_if_there_is_one, needs cpp_compiler();

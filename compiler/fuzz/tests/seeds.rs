@@ -2,19 +2,9 @@
 
 use par_fuzz::judge::{Kind, Limits, Verdict, judge};
 use par_fuzz::{Case, generate, mutate, watch};
+use par_trials::on_threads;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-
-/// A deep stack, as the command has.
-const STACK: usize = 256 << 20;
-
-fn on_big_stack(work: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().stack_size(STACK).spawn(work).expect("a thread");
-    if let Err(panic) = thread.join() {
-        std::panic::resume_unwind(panic);
-    }
-}
+use std::time::Duration;
 
 /// A machine that does other work too must not make programs look endless.
 fn limits() -> Limits {
@@ -33,62 +23,45 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// As many programs as some time allows, on two threads, but a least number.
 #[test]
 fn fixed_seeds() {
-    const TIME: Duration = Duration::from_secs(45);
-    const LEAST: u64 = 50;
-    let start = Instant::now();
-    let (next, rejected) = (AtomicU64::new(0), AtomicU64::new(0));
-    let take = || {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= 600 || seed >= LEAST && start.elapsed() > TIME {
-                break;
-            }
-            let case = generate::program(seed, 30).case;
-            if let Verdict::Finding(finding) = judge(&case, &limits()) {
-                assert_eq!(finding.kind, Kind::Rejected, "seed {seed}: {finding}\n{case}");
-                rejected.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        let builder = || std::thread::Builder::new().stack_size(STACK);
-        let threads = [(); 2].map(|()| builder().spawn_scoped(scope, take).expect("a thread"));
-        threads.into_iter().for_each(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+    let seeds: Vec<u64> = (0..100).collect();
+    let rejected = on_threads(&seeds, |seed| {
+        let case = generate::program(*seed, 30).case;
+        let Verdict::Finding(finding) = judge(&case, &limits()) else { return false };
+        assert_eq!(finding.kind, Kind::Rejected, "seed {seed}: {finding}\n{case}");
+        true
     });
-    let rejected = rejected.into_inner();
-    assert!(rejected <= 30, "{rejected} programs are not well-typed");
+    let rejected = rejected.into_iter().filter(|r| *r).count();
+    assert!(20 * rejected <= seeds.len(), "{rejected} programs are not well-typed");
 }
 
 /// Of the calls of laws at least a fifth have derivatives other than zero (arrays without elements have none).
 #[test]
 fn laws_hold_and_say_something() {
-    on_big_stack(|| {
-        let (mut all, mut said) = (0, 0);
-        for seed in 0..12 {
-            let case = generate::law(seed, 15).case;
-            match judge(&case, &limits()) {
-                Verdict::Agreed { calls, told, .. } => (all, said) = (all + calls, said + told),
-                Verdict::Finding(finding) => {
-                    assert_eq!(finding.kind, Kind::Rejected, "seed {seed}: {finding}\n{case}");
-                }
+    let seeds: Vec<u64> = (0..25).collect();
+    let judged = on_threads(&seeds, |seed| {
+        let case = generate::law(*seed, 15).case;
+        match judge(&case, &limits()) {
+            Verdict::Agreed { calls, told, .. } => (calls, told),
+            Verdict::Finding(finding) => {
+                assert_eq!(finding.kind, Kind::Rejected, "seed {seed}: {finding}\n{case}");
+                (0, 0)
             }
         }
-        assert!(5 * said >= all && all >= 50, "{said} of {all} calls");
     });
+    let (all, said) = judged.into_iter().fold((0, 0), |(a, b), (calls, told)| (a + calls, b + told));
+    assert!(5 * said >= all && all >= 100, "{said} of {all} calls");
 }
 
 #[test]
 fn what_was_found_before() {
-    on_big_stack(|| {
-        let folder = root().join("tests/golden/fuzz");
-        let files = std::fs::read_dir(folder).expect("a folder").map(|f| f.expect("a file").path());
-        for file in files.filter(|f| f.extension().is_some_and(|e| e == "par")) {
-            let case = mutate::with_inputs(&file).expect("a program with inputs");
-            check(&file.display().to_string(), &case);
-        }
+    let folder = root().join("tests/golden/fuzz");
+    let files = std::fs::read_dir(folder).expect("a folder").map(|f| f.expect("a file").path());
+    let files: Vec<PathBuf> = files.filter(|f| f.extension().is_some_and(|e| e == "par")).collect();
+    on_threads(&files, |file| {
+        let case = mutate::with_inputs(file).expect("a program with inputs");
+        check(&file.display().to_string(), &case);
     });
 }
 

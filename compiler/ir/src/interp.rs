@@ -24,7 +24,7 @@ mod value;
 pub use core::{context_of_failure, run_core};
 pub use flat::{run_flat, run_flat_with};
 pub use par_runtime::Counters;
-pub use runner::{Input, Launch, Rows, Runner, Runs};
+pub use runner::{Input, Launch, Rows, Runner, Runs, TypeOf};
 
 use par_runtime::RuntimeError;
 

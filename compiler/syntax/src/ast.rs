@@ -78,7 +78,7 @@ pub enum DecKind {
 #[derive(Clone)]
 pub struct Definition {
     pub(crate) known: OnceLock<Box<Def>>,
-    /// Where it stands, if it was not parsed with its file.
+    /// Its source text, if it was not parsed with its file.
     pub(crate) late: Option<Late>,
 }
 

@@ -19,9 +19,9 @@ use std::ops::{Deref, DerefMut, Range};
 use std::sync::{Arc, OnceLock};
 use std::vec::IntoIter;
 
-/// How a definition begins.
+/// Keyword of a definition.
 const DEF: &str = "def ";
-/// What stands for the rest of a definition.
+/// Placeholder for the rest of a definition.
 const REST: &str = " = ???";
 
 /// A definition that has not been parsed.
@@ -97,7 +97,7 @@ pub fn parse_late(text: &Arc<str>, file: u32) -> (File, Vec<Diagnostic>) {
     (tree, diagnostics)
 }
 
-/// The text with blanks for the definitions, and what stands for them; all else keeps its place.
+/// The text with a placeholder and blanks for each definition; all else keeps its place.
 fn outline(text: &str, found: &[Found]) -> String {
     let mut out = String::with_capacity(text.len());
     for Found { whole, rest } in found {
@@ -148,7 +148,7 @@ fn found(text: &str, whole: Range<usize>) -> Option<Found> {
     (whole.end - rest >= REST.len()).then_some(Found { whole, rest })
 }
 
-/// Puts what was found in the place of what stands for it; `found` begins with what is in these declarations.
+/// Replaces placeholders by the definitions found; `found` begins with what is in these declarations.
 fn put_back(decs: &mut [Dec], found: &mut Peekable<IntoIter<Found>>, text: &Arc<str>) {
     for dec in decs {
         match &mut dec.kind {

@@ -14,6 +14,7 @@ use crate::sink::Sink;
 use crate::{Unsupported, prim};
 use par_ir::core::Fun;
 use par_ir::flat::{Kernel, KernelKind, Ty};
+use par_ir::interp::TypeOf;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::visit::Code as _;
 use par_ir::{Atom, Dim, Var};
@@ -31,12 +32,7 @@ const TO: u32 = 4;
 
 /// Generates code for a kernel. `ty` is the type of a host variable; `looks_up`: ropes are asked for where their elements are, otherwise their
 /// indices are addresses.
-pub fn compile(
-    kernel: &Kernel,
-    locals: &[Fun],
-    ty: &dyn Fn(Var) -> Option<Ty>,
-    looks_up: bool,
-) -> Result<Code, Unsupported> {
+pub fn compile(kernel: &Kernel, locals: &[Fun], ty: &TypeOf, looks_up: bool) -> Result<Code, Unsupported> {
     let mut parts = Parts::new(locals, looks_up);
     parts.outlines = matches!(kernel.space.as_flat(), Some(Atom::Const(Scalar::I64(1))));
     let inputs: Vec<Var> = free(kernel).into_iter().filter(|v| is_read(ty(*v))).collect();

@@ -5,8 +5,8 @@ use crate::kernel::compile;
 use crate::module::Code;
 use par_ir::Var;
 use par_ir::core::Fun;
-use par_ir::flat::{Kernel, Ty};
-use par_ir::interp::{Launch, Rows, Runner, Runs};
+use par_ir::flat::Kernel;
+use par_ir::interp::{Launch, Rows, Runner, Runs, TypeOf};
 use par_runtime::cancel::poll;
 use par_runtime::{CheckKind, Prim, RuntimeError, Scalar};
 use std::cell::{Cell, RefCell};
@@ -100,7 +100,7 @@ impl<E: Engine> Kernels<E> {
         }
     }
 
-    fn make(&self, kernel: &Kernel, locals: &[Fun], ty: &dyn Fn(Var) -> Option<Ty>) -> Outcome<E> {
+    fn make(&self, kernel: &Kernel, locals: &[Fun], ty: &TypeOf) -> Outcome<E> {
         let code = compile(kernel, locals, ty, E::LOOKS_UP)?;
         let module = self.engine.load(&code)?;
         Ok(Rc::new(Made { code, module, engine: self.engine.clone() }))
@@ -108,13 +108,7 @@ impl<E: Engine> Kernels<E> {
 }
 
 impl<E: Engine + 'static> Runner for Kernels<E> {
-    fn code(
-        &self,
-        bound: Var,
-        kernel: &Kernel,
-        locals: &[Fun],
-        ty: &dyn Fn(Var) -> Option<Ty>,
-    ) -> Option<Rc<dyn Runs>> {
+    fn code(&self, bound: Var, kernel: &Kernel, locals: &[Fun], ty: &TypeOf) -> Option<Rc<dyn Runs>> {
         let known = self.made.borrow().get(&bound).cloned();
         let made = known.unwrap_or_else(|| {
             let made = self.make(kernel, locals, ty);

@@ -8,10 +8,9 @@ use par::{Options, Program, compile, read_values};
 use par_ir::core::FunId;
 use par_ir::interp::{Runner, run_flat_with};
 use par_runtime::{Column, Counters, Prim, RuntimeError, Value, ValueType};
+use par_trials::on_threads;
 use par_wasm::Kernels;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 fn programs(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
@@ -68,13 +67,16 @@ struct Tally {
     problems: Vec<String>,
 }
 
-fn compare(path: &Path, tally: &mut Tally) {
+fn compare(path: &Path) -> Tally {
+    let mut tally = Tally::default();
     let text = std::fs::read_to_string(path).expect("a file");
     let name = path.display().to_string();
     let folder = path.parent().expect("a folder");
     // Rejected programs are tested elsewhere.
-    let Ok(given) = inputs(&text, folder) else { return };
-    let Ok(program) = compile(&text, &name, &Options { verify: false, ..Options::default() }) else { return };
+    let Ok(given) = inputs(&text, folder) else { return tally };
+    let Ok(program) = compile(&text, &name, &Options { verify: false, ..Options::default() }) else {
+        return tally;
+    };
     let kernels = Kernels::new(Wasmi::default());
     for (entry, text) in given {
         let Some(signature) = program.entry(&entry) else { continue };
@@ -90,32 +92,19 @@ fn compare(path: &Path, tally: &mut Tally) {
     let statistics = kernels.statistics();
     tally.kernels += statistics.compiled;
     tally.problems.extend(statistics.reasons.into_iter().map(|r| format!("{name}: interpreted: {r}")));
+    tally
 }
 
 fn folder(folder: &str) -> Tally {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     let files = programs(&root);
     assert!(!files.is_empty());
-    let threads = std::thread::available_parallelism().map_or(2, |n| n.get().min(8));
-    let next = AtomicUsize::new(0);
-    let total = Mutex::new(Tally::default());
-    let work = || {
-        let mut tally = Tally::default();
-        while let Some(file) = files.get(next.fetch_add(1, Relaxed)) {
-            compare(file, &mut tally);
-        }
-        let mut all = total.lock().expect("no panic");
+    on_threads(&files, |file| compare(file)).into_iter().fold(Tally::default(), |mut all, tally| {
         all.compared += tally.compared;
         all.kernels += tally.kernels;
         all.problems.extend(tally.problems);
-    };
-    // Programs recurse on the stack of the thread.
-    std::thread::scope(|s| {
-        for _ in 0..threads {
-            std::thread::Builder::new().stack_size(256 << 20).spawn_scoped(s, work).expect("a thread");
-        }
-    });
-    total.into_inner().expect("no panic")
+        all
+    })
 }
 
 fn check(tally: Tally, least: usize) {

@@ -1,4 +1,5 @@
-//! Test targets with tests that need what a machine may lack: there they are counted as ignored, and say what is missing.
+//! Test targets with tests that need what a machine may lack: there they are counted as ignored, and say what is missing. Also work on many items,
+//! see [`on_threads`].
 //!
 //! ```text
 //! par_trials::trials! {
@@ -11,6 +12,7 @@
 
 use libtest_mimic::{Arguments, Trial};
 use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The `main` of a target with these tests, which are functions without arguments.
 #[macro_export]
@@ -37,6 +39,35 @@ pub fn trial(name: &str, missing: &[Option<String>], body: fn()) -> Trial {
 /// Runs those tests that the command line asks for.
 pub fn run(trials: Vec<Trial>) -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// Results of `work` for the items, in order: on several threads, with a deep stack as the command has. Each takes the next item that nobody has,
+/// since one program may take as long as a hundred others.
+pub fn on_threads<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    const STACK: usize = 256 << 20;
+    let threads = std::thread::available_parallelism().map_or(2, |n| n.get().min(8));
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let taken = std::iter::from_fn(|| {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            items.get(i).map(|item| (i, work(item)))
+        });
+        taken.collect::<Vec<_>>()
+    };
+    let mut out = Vec::with_capacity(items.len());
+    std::thread::scope(|scope| {
+        let builder = || std::thread::Builder::new().stack_size(STACK);
+        let handles: Vec<_> =
+            (0..threads).map(|_| builder().spawn_scoped(scope, take).expect("a thread")).collect();
+        for handle in handles {
+            match handle.join() {
+                Ok(part) => out.extend(part),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    });
+    out.sort_by_key(|(i, _)| *i);
+    out.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Reason to skip if there is no C compiler.
@@ -78,6 +109,15 @@ fn without(is_there: bool, missing: impl FnOnce() -> String) -> Option<String> {
 
 fn starts(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|o| o.status.success())
+}
+
+#[test]
+fn results_are_in_the_order_of_the_items() {
+    let items: Vec<u64> = (0..1000).collect();
+    // The first ones take longest.
+    let work = |x: &u64| (0..1_000_000 / (x + 1)).fold(*x, |a, b| std::hint::black_box(a ^ b ^ b));
+    assert_eq!(on_threads(&items, work), items);
+    assert_eq!(on_threads(&[] as &[u64], work), []);
 }
 
 #[test]

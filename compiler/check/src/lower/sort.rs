@@ -20,7 +20,7 @@ use par_ir::{Atom, Dim, Prim, Scalar, Type, Var};
 /// Bits that go with a number, at most.
 const CARRIED_BITS: i64 = 64;
 
-/// What is sorted by.
+/// Sort keys.
 struct Keys {
     array: Var,
     prim: Prim,

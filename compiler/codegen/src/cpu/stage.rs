@@ -430,8 +430,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         Ok(())
     }
 
-    /// The stages of a map whose strips have positions of several rows. Where checks wait, they have not: the code for one element after the
-    /// other needs its row.
+    /// Stages of a map whose strips may have positions of several rows: of one in rows, with a prologue that costs little, since every strip
+    /// repeats it, and without checks that wait, since the code for one element after the other needs its row.
     pub fn staged_over_rows(&self) -> Option<&'k Staged> {
         let kernel = self.info.kernel;
         let has_rows = kernel.space.as_rows().is_some() && !self.info.ignores_rows();

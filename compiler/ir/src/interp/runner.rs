@@ -11,17 +11,14 @@ use crate::ty::{Dim, Var};
 use par_runtime::{Array, Rope, RuntimeError, Scalar};
 use std::rc::Rc;
 
+/// The type of a variable that has a value.
+pub type TypeOf<'a> = dyn Fn(Var) -> Option<Ty> + 'a;
+
 /// Code for the kernels of one program. It does not count work.
 pub trait Runner {
     /// The code of a kernel; none if the kernel is to be interpreted. `bound` is the first variable that its statement binds, which no other
-    /// statement of the program does; `ty` is the type of a variable that has a value.
-    fn code(
-        &self,
-        bound: Var,
-        kernel: &Kernel,
-        locals: &[Fun],
-        ty: &dyn Fn(Var) -> Option<Ty>,
-    ) -> Option<Rc<dyn Runs>>;
+    /// statement of the program does.
+    fn code(&self, bound: Var, kernel: &Kernel, locals: &[Fun], ty: &TypeOf) -> Option<Rc<dyn Runs>>;
 }
 
 /// A kernel's code.

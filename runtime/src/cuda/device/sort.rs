@@ -142,7 +142,7 @@ fn descriptor<'a>(
     })
 }
 
-/// What the bits of keys are, as the kernels have it: unsigned numbers, signed ones, or floats.
+/// Kind of key, as the kernels number them: unsigned integers 0, signed ones 1, floats 2.
 fn kind(prim: Prim) -> u64 {
     match prim {
         p if p.is_float() => 2,

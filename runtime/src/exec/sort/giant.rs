@@ -39,9 +39,7 @@ pub fn sort_from<K: Key, V: Payload>(
 ) {
     match to_buckets(threads, from, room.again(), K::BITS) {
         Some(buckets) => sort_buckets(threads, room, to, buckets, true),
-        None => {
-            to.copy_from(from);
-        }
+        None => to.copy_from(from),
     }
 }
 

@@ -241,7 +241,8 @@ fn sort_chunk<K: Key, V: Payload>(
         (from, to, first) = (rest, rest_of_to, batch.end);
         if batch.longest <= short {
             let ends = (batch.start..batch.end).map(|row| bounds.start(row + 1) - start);
-            halves.sort(part.elements(), part_of_to, ends, batch.longest);
+            let (from, longest) = (part.elements(), batch.longest);
+            halves.sort(short::Short { from, to: part_of_to, ends, longest });
         } else {
             part_of_to.copy_from(part.elements());
             row::sort(part_of_to, part.into_room(&mut room), K::BITS, false);

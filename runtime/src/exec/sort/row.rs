@@ -20,11 +20,11 @@ pub trait Key: Element + Default {
     /// True if it stands before `other`, if neither is a NaN.
     fn is_less(self, other: Self) -> bool;
     /// True if it is a NaN.
-    fn is_odd(self) -> bool;
+    fn is_nan(self) -> bool;
     /// True if it stands before `other`.
     #[inline(always)]
     fn is_before(self, other: Self) -> bool {
-        self.is_less(other) | (other.is_odd() & !self.is_odd())
+        self.is_less(other) | (other.is_nan() & !self.is_nan())
     }
     /// The 8 bits of that number from bit `shift` on.
     #[inline(always)]
@@ -45,7 +45,7 @@ macro_rules! integers {
                 self < other
             }
             #[inline(always)]
-            fn is_odd(self) -> bool {
+            fn is_nan(self) -> bool {
                 false
             }
         })*
@@ -69,7 +69,7 @@ macro_rules! floats {
                 self < other
             }
             #[inline(always)]
-            fn is_odd(self) -> bool {
+            fn is_nan(self) -> bool {
                 self.is_nan()
             }
         })*

@@ -38,6 +38,18 @@ impl<K: Key, V: Payload> Half<K, V> {
     }
 }
 
+/// Short rows, of at most [`BATCH`] elements together.
+pub struct Short<'a, K, V, E> {
+    /// Their keys, and what comes with each.
+    pub from: (&'a [K], &'a [V]),
+    /// The place of the result.
+    pub to: Row<'a, K, V>,
+    /// The end of each row, from the first element on.
+    pub ends: E,
+    /// Elements of the longest row.
+    pub longest: usize,
+}
+
 /// Room for elements while they are sorted.
 pub struct Halves<K, V> {
     even: Half<K, V>,
@@ -49,64 +61,41 @@ impl<K: Key, V: Payload> Halves<K, V> {
         Halves { even: Half::new(), odd: Half::new() }
     }
 
-    /// Sorts the rows that end at these places, each of at most `longest` elements. They are all of `keys` and `values`, at most [`BATCH`].
-    pub fn sort(
-        &mut self,
-        from: (&[K], &[V]),
-        to: Row<K, V>,
-        ends: impl Iterator<Item = usize>,
-        longest: usize,
-    ) {
+    /// Sorts short rows.
+    pub fn sort(&mut self, rows: Short<K, V, impl Iterator<Item = usize>>) {
         match level() {
             // SAFETY: the processor has these instructions.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => unsafe { self.sort_avx512(from, to, ends, longest) },
+            Level::Avx512 => unsafe { self.sort_avx512(rows) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => unsafe { self.sort_avx2(from, to, ends, longest) },
-            _ => self.sort_here(from, to, ends, longest),
+            Level::Avx2 => unsafe { self.sort_avx2(rows) },
+            _ => self.sort_here(rows),
         }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,bmi1,bmi2")]
-    fn sort_avx512(
-        &mut self,
-        from: (&[K], &[V]),
-        to: Row<K, V>,
-        ends: impl Iterator<Item = usize>,
-        longest: usize,
-    ) {
-        self.sort_here(from, to, ends, longest);
+    fn sort_avx512(&mut self, rows: Short<K, V, impl Iterator<Item = usize>>) {
+        self.sort_here(rows);
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,bmi1,bmi2")]
-    fn sort_avx2(
-        &mut self,
-        from: (&[K], &[V]),
-        to: Row<K, V>,
-        ends: impl Iterator<Item = usize>,
-        longest: usize,
-    ) {
-        self.sort_here(from, to, ends, longest);
+    fn sort_avx2(&mut self, rows: Short<K, V, impl Iterator<Item = usize>>) {
+        self.sort_here(rows);
     }
 
     #[inline(always)]
-    fn sort_here(
-        &mut self,
-        (keys, values): (&[K], &[V]),
-        to: Row<K, V>,
-        ends: impl Iterator<Item = usize>,
-        longest: usize,
-    ) {
+    fn sort_here(&mut self, rows: Short<K, V, impl Iterator<Item = usize>>) {
+        let Short { from: (keys, values), to, ends, longest } = rows;
         let n = keys.len();
         let Halves { even, odd } = self;
         link(n, ends, &mut even.linked, &mut odd.linked);
         apart(keys, &mut even.keys, &mut odd.keys);
         apart(values, &mut even.values, &mut odd.values);
         // Mostly there is no NaN, and comparing is simpler.
-        if keys.iter().fold(false, |any, k| any | k.is_odd()) {
+        if keys.iter().fold(false, |any, k| any | k.is_nan()) {
             self.rounds(n.div_ceil(2), longest, K::is_before);
         } else {
             self.rounds(n.div_ceil(2), longest, K::is_less);

@@ -18,10 +18,10 @@ fn numbers(n: usize, bits: u32) -> Vec<u64> {
 /// The places of the keys in ascending order, by the library's stable sort; what cannot be compared is behind all others.
 fn expected<K: PartialOrd + Copy>(keys: &[K]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..keys.len() as u32).collect();
-    let is_odd = |x: K| x.partial_cmp(&x).is_none();
+    let is_nan = |x: K| x.partial_cmp(&x).is_none();
     order.sort_by(|i, j| {
         let (x, y) = (keys[*i as usize], keys[*j as usize]);
-        x.partial_cmp(&y).unwrap_or_else(|| is_odd(x).cmp(&is_odd(y)))
+        x.partial_cmp(&y).unwrap_or_else(|| is_nan(x).cmp(&is_nan(y)))
     });
     order
 }
