@@ -7,12 +7,15 @@ use crate::profile::Counters;
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// Bytes, aligned to 64, those of others as their elements are.
 enum Buffer {
     /// This buffer's own, from the pool.
     Own(pool::Block),
+    /// This buffer's own, of which only parts are used, and take memory: so many bytes.
+    Part { block: pool::Block, used: AtomicUsize },
     /// Somebody else's. They are never written.
     Bytes { block: pool::Block, holder: Box<dyn Any + Send + Sync> },
     /// In another memory; here when somebody has looked at them. They are never written.
@@ -46,7 +49,7 @@ impl Buffer {
 
     fn block(&self) -> &pool::Block {
         match self {
-            Buffer::Own(block) | Buffer::Bytes { block, .. } => block,
+            Buffer::Own(block) | Buffer::Part { block, .. } | Buffer::Bytes { block, .. } => block,
             Buffer::Remote { fetched, remote } => fetched.get_or_init(|| fetch(&**remote)),
         }
     }
@@ -68,6 +71,11 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         let block = match self {
             Buffer::Own(block) => Some(*block),
+            Buffer::Part { block, used } => {
+                // SAFETY: as below.
+                unsafe { pool::release_part(*block, *used.get_mut()) };
+                None
+            }
             Buffer::Bytes { .. } => None,
             Buffer::Remote { fetched, .. } => fetched.get().copied(),
         };
@@ -152,6 +160,36 @@ impl Array {
         Array::allocate(prim, len, len, true)
     }
 
+    /// As [`Array::try_uninit`], for an array of which only about `used` elements are going to be written or read: the others take addresses, but
+    /// no memory.
+    pub(crate) fn try_part(prim: Prim, len: usize, used: usize) -> Result<Array, OutOfMemory> {
+        let size = prim.size();
+        let bytes = len.checked_mul(size).filter(|bytes| *bytes <= isize::MAX as usize);
+        let bytes = bytes.ok_or(OutOfMemory((len as u64).saturating_mul(size as u64)))?;
+        let used = used.min(len) * size;
+        let lack = OutOfMemory(used as u64);
+        if used * 2 > bytes || !pool::is_mapped(bytes) {
+            return Array::try_uninit(prim, len);
+        }
+        if !pool::may_take(used) {
+            return Err(lack);
+        }
+        let block = pool::allocate_part(bytes, used).ok_or(lack)?;
+        Ok(Array { prim, len, buffer: Arc::new(Buffer::Part { block, used: used.into() }) })
+    }
+
+    /// Asks for the memory of all elements of an array that was made with [`Array::try_part`].
+    pub(crate) fn use_all(&self) -> Result<(), OutOfMemory> {
+        let Buffer::Part { used, .. } = &*self.buffer else { return Ok(()) };
+        let bytes = self.len * self.prim.size();
+        let more = bytes.saturating_sub(used.load(Relaxed));
+        if !pool::may_take(more) || !pool::use_more(more) {
+            return Err(OutOfMemory(more as u64));
+        }
+        used.fetch_add(more, Relaxed);
+        Ok(())
+    }
+
     /// `len` elements in a buffer with room for `room >= len`.
     fn allocate(prim: Prim, len: usize, room: usize, zeroed: bool) -> Result<Array, OutOfMemory> {
         let too_much = OutOfMemory((room as u64).saturating_mul(prim.size() as u64));
@@ -207,7 +245,7 @@ impl Array {
         match &*self.buffer {
             Buffer::Remote { remote, .. } => (&**remote as &dyn Any).downcast_ref(),
             Buffer::Bytes { holder, .. } => holder.downcast_ref(),
-            Buffer::Own(_) => None,
+            Buffer::Own(_) | Buffer::Part { .. } => None,
         }
     }
 
@@ -301,7 +339,7 @@ impl Array {
 
     /// True if nobody else holds the buffer, so that an update may be done in place.
     pub fn is_unique(&mut self) -> bool {
-        Arc::get_mut(&mut self.buffer).is_some_and(|buffer| matches!(buffer, Buffer::Own(_)))
+        Arc::get_mut(&mut self.buffer).is_some_and(|buffer| matches!(buffer, Buffer::Own(_) | Buffer::Part { .. }))
     }
 
     /// Copies the buffer if it is shared.

@@ -32,6 +32,7 @@ pub mod pool;
 pub mod prefix;
 pub mod prim;
 pub mod profile;
+pub mod ranks;
 pub mod rope;
 pub mod simd;
 pub mod source;

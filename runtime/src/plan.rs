@@ -7,6 +7,8 @@
 //! Plans are made by the code generator, which guarantees: slots are below [`Function::slots`], operands have the types
 //! that the operation needs, a slot is not read after its last use, and kernel code follows [`KernelFn`]'s contract.
 
+mod reach;
+
 use crate::check::{CheckKind, Span};
 use crate::op::PrimOp;
 use crate::prim::{Prim, Scalar};
@@ -14,6 +16,8 @@ use crate::value::{ColumnType, ValueType};
 use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::fmt;
+
+pub use reach::{ForRanks, Per, Reach, Stretch};
 
 /// Index of a variable in its function's frame.
 pub type Slot = u32;
@@ -41,6 +45,15 @@ impl<K> Plan<K> {
             });
         }
         found
+    }
+}
+
+impl<K> Plan<K> {
+    /// True if it has work in chunks.
+    pub fn is_split(&self) -> bool {
+        let mut split = false;
+        self.functions.iter().for_each(|f| f.body.each(&mut |op| split |= matches!(op, Op::Split(_))));
+        split
     }
 }
 
@@ -360,6 +373,8 @@ pub struct Kernel {
     pub kind: KernelKind,
     /// How it runs.
     pub schedule: Schedule,
+    /// How it is distributed, in a program for ranks.
+    pub ranks: Option<ForRanks>,
 }
 
 /// How a kernel runs on a CPU.

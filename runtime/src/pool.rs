@@ -145,6 +145,50 @@ pub fn allocate(bytes: usize, zeroed: bool) -> Option<Block> {
     Some(block)
 }
 
+/// True if blocks of so many bytes are mapped by themselves, so that [`allocate_part`] has them.
+pub(crate) fn is_mapped(bytes: usize) -> bool {
+    rounded(bytes) >= HUGE && HUGE < usize::MAX
+}
+
+/// A mapped block of which so many bytes are going to be used, and count.
+pub(crate) fn allocate_part(bytes: usize, used: usize) -> Option<Block> {
+    if !use_more(used) {
+        return None;
+    }
+    let block = pages::map(bytes);
+    if block.is_none() {
+        use_less(used);
+    }
+    block
+}
+
+/// Gives such a block back.
+///
+/// # Safety
+/// The block came from [`allocate_part`], and nothing refers to it any more.
+pub(crate) unsafe fn release_part(block: Block, used: usize) {
+    use_less(used);
+    // SAFETY: as required of the caller.
+    unsafe { pages::unmap(block) }
+}
+
+/// Counts bytes of a mapped block that are going to be used. False if there are not as many.
+pub(crate) fn use_more(bytes: usize) -> bool {
+    if LIVE.fetch_add(bytes, Relaxed) + bytes > limit() {
+        LIVE.fetch_sub(bytes, Relaxed);
+        return false;
+    }
+    let balance = BALANCE.get() + bytes as isize;
+    BALANCE.set(balance);
+    PEAK.set(PEAK.get().max(balance));
+    true
+}
+
+pub(crate) fn use_less(bytes: usize) {
+    LIVE.fetch_sub(bytes, Relaxed);
+    BALANCE.set(BALANCE.get() - bytes as isize);
+}
+
 /// A block from those that are kept, or a new one.
 fn large(bytes: usize, zeroed: bool) -> Option<Block> {
     if bytes > isize::MAX as usize / 2 {

@@ -32,6 +32,11 @@ impl Sink {
         CURRENT.with_borrow(Sink::clone)
     }
 
+    /// One that shows nothing.
+    pub(crate) fn silent() -> Sink {
+        Sink { captured: Some(Arc::default()), texts: false }
+    }
+
     /// From now on traces of programs that this thread calls show rows of bytes as texts, or as numbers.
     pub fn show_texts(texts: bool) {
         CURRENT.with_borrow_mut(|sink| sink.texts = texts);

@@ -17,6 +17,7 @@
 //! - [`imports`]: how imported files are found.
 //! - [`pipeline`]: the phases and passes, in order, with dumps, timings and verification between them.
 //! - [`program`]: a compiled program and how it is run on each back end.
+//! - `ranks`: calls on several ranks in one process.
 //! - `ahead`: object files for executables and libraries.
 //! - [`analysis`]: what is known about a program while it is written, for editors.
 //! - [`doc`]: what is written about names, as text and as HTML.
@@ -46,6 +47,8 @@ pub mod library;
 mod outline;
 pub mod pipeline;
 pub mod program;
+#[cfg(not(target_family = "wasm"))]
+pub mod ranks;
 pub mod session;
 pub mod testing;
 pub mod tuning;

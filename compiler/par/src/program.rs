@@ -11,6 +11,7 @@ use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
 use par_passes::flatten::{self, Flattened, Target};
+use par_runtime::ranks::Ranks;
 use par_runtime::{CancelToken, Column, ErrorKind, Profile, RuntimeError, Value, cancel, pool};
 use par_syntax::{Diagnostic, Sources};
 use std::fmt;
@@ -84,6 +85,8 @@ pub struct CallOptions {
     /// If a check fails, says in which rows and calls ([`RuntimeError::context`]). For that, arguments that are not large are copied
     /// before the call, and a call that has failed is interpreted for about a second at most.
     pub locate: bool,
+    /// For [`Backend::Cpu`]: the call runs together with those of other ranks, which make the same calls. Only rank 0 has the elements of the result.
+    pub ranks: Option<Ranks>,
 }
 
 impl Default for CallOptions {
@@ -97,7 +100,15 @@ impl Default for CallOptions {
             smallest_chunks: false,
             keep_on_device: false,
             locate: false,
+            ranks: None,
         }
+    }
+}
+
+impl CallOptions {
+    /// The ranks that a call runs on, if there are several.
+    pub(crate) fn several_ranks(&self) -> Option<&Ranks> {
+        self.ranks.as_ref().filter(|r| r.size() > 1 && self.backend == Backend::Cpu)
     }
 }
 
@@ -395,7 +406,9 @@ impl Program {
         measure: &mut Measure,
     ) -> Result<Value, RunFailure> {
         let backend = options.backend;
-        self.prepare(backend)?;
+        if options.several_ranks().is_none() {
+            self.prepare(backend)?;
+        }
         let signature = self.entry(entry).ok_or_else(|| missing(entry))?;
         signature.check_arguments(&args)?;
         let columns = args.into_iter().flat_map(|v| v.columns).collect();

@@ -80,6 +80,11 @@ pub trait Device: Clone + Debug + Sized {
         Ok(())
     }
 
+    /// True where this is so for one of those that run the program together. They all ask at the same place.
+    fn is_so_anywhere(_: &Run<Self>, so: bool) -> Result<bool, RuntimeError> {
+        Ok(so)
+    }
+
     /// Runs a kernel.
     fn kernel(run: &Run<Self>, k: &Self::Kernel, frame: &mut Frame<Self>, span: Span) -> Results<Self>;
 

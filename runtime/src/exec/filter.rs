@@ -34,6 +34,24 @@ impl Launch<'_> {
         Ok(results)
     }
 
+    /// Filters a part of the space: its chunks, how many each has kept from its first position on, and the counts of rows in `counts`, those of giant rows
+    /// for what is in the part.
+    pub fn filter_chunks(&self, part: &Chunk, mut counts: Vec<Array>) -> (Vec<Chunk>, Vec<usize>, Array) {
+        let chunks = if part.row_lo < part.row_hi {
+            self.space.row_chunks_in(part, self.threads)
+        } else {
+            Vec::new()
+        };
+        let kept: Vec<AtomicI64> = chunks.iter().map(|_| AtomicI64::new(0)).collect();
+        threads::run(self.threads, chunks.len(), |i| {
+            kept[i].store(self.filter_chunk(&chunks[i]), Relaxed);
+        });
+        let kept: Vec<usize> = kept.into_iter().map(|n| n.into_inner() as usize).collect();
+        let mut counts = counts.swap_remove(0);
+        count_giants(&mut counts, &chunks, &kept);
+        (chunks, kept, counts)
+    }
+
     /// The number kept; for a part of a giant row its count does not become the row's.
     fn filter_chunk(&self, p: &Chunk) -> i64 {
         if p.part.is_none() {

@@ -36,6 +36,7 @@ impl From<crate::array::Array> for HostValue {
 }
 
 /// The variables of a running function.
+#[derive(Clone)]
 pub struct Frame<D: Device = Cpu> {
     slots: Vec<HostValue<D>>,
 }

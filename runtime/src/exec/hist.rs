@@ -7,7 +7,7 @@ use super::Run;
 use super::frame::{Frame, HostValue};
 use super::launch::Launch;
 use super::out_of_memory;
-use super::space::Chunk;
+use super::space::{Chunk, Space};
 use super::threads;
 use crate::array::Array;
 use crate::check::RuntimeError;
@@ -33,9 +33,8 @@ impl Run<'_> {
         let first = launch.kernel.layout.outputs_at() + 1;
         launch.env.copy_within(first..first + results.len(), first + results.len());
         let total = launch.space.total;
-        let chunks = if exact { COPIES.min(launch.threads) } else { COPIES };
-        let one = total < 4 * launch.space.part() || len * chunks > total / 2;
-        let chunks = launch.space.element_chunks(if one { 1 } else { chunks });
+        let copies = if exact { COPIES.min(launch.threads) } else { COPIES };
+        let chunks = in_copies(&launch.space, len, copies);
         let both = any_order && len <= FEW && len <= total / 32;
         self.private_copies(launch, &chunks, fold, frame, (len, both))?;
         Ok(results.into_iter().map(HostValue::Array).collect())
@@ -81,7 +80,18 @@ impl Run<'_> {
     }
 }
 
-fn write_addresses(words: &mut [u64], arrays: &[Array]) {
+/// Chunks with copies of `len` places of their own: at most so many.
+fn in_copies(space: &Space, len: usize, copies: usize) -> Vec<Chunk> {
+    let one = space.total < 4 * space.part() || len * copies > space.total / 2;
+    space.element_chunks(if one { 1 } else { copies })
+}
+
+/// The chunks of a space that are combined separately, where that changes results.
+pub fn chunks_of(space: &Space, len: usize) -> Vec<Chunk> {
+    in_copies(space, len, COPIES)
+}
+
+pub fn write_addresses(words: &mut [u64], arrays: &[Array]) {
     for (word, a) in words.iter_mut().zip(arrays) {
         *word = a.as_ptr() as u64;
     }

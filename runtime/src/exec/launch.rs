@@ -44,6 +44,8 @@ pub struct Launch<'a> {
     copied: Counters,
     /// State of a partition, if it is one.
     pub moving: Option<Moving>,
+    /// Of so many positions, only so many are computed here, on this rank.
+    pub here: Option<(usize, usize)>,
 }
 
 /// The failed check with the smallest position.
@@ -76,7 +78,7 @@ impl Run<'_> {
         Ok(results)
     }
 
-    fn prepare<'k>(
+    pub fn prepare<'k>(
         &'k self,
         kernel: &'k Kernel,
         frame: &mut Frame,
@@ -125,6 +127,7 @@ impl Run<'_> {
             work,
             copied,
             moving: None,
+            here: None,
         })
     }
 }
@@ -134,12 +137,19 @@ impl Launch<'_> {
         Array::try_uninit(prim, len).map_err(|e| out_of_memory(e, self.span))
     }
 
+    /// An array for results at the positions that are computed here.
+    fn alloc_output(&self, prim: Prim, len: usize) -> Result<Array, RuntimeError> {
+        let Some((some, all)) = self.here else { return self.alloc(prim, len) };
+        let used = (len as u128 * some as u128).div_ceil(all.max(1) as u128) as usize;
+        Array::try_part(prim, len, used).map_err(|e| out_of_memory(e, self.span))
+    }
+
     /// Fresh arrays, with their addresses from output word `at` on.
     pub fn outputs(&mut self, at: usize, prims: &[Prim], len: usize) -> Result<Vec<Array>, RuntimeError> {
         let first = self.kernel.layout.outputs_at() + at;
         let mut arrays = Vec::with_capacity(prims.len());
         for (i, p) in prims.iter().enumerate() {
-            let a = self.alloc(*p, len)?;
+            let a = self.alloc_output(*p, len)?;
             self.env[first + i] = a.as_ptr() as u64;
             arrays.push(a);
         }
@@ -223,11 +233,9 @@ impl Launch<'_> {
     }
 
     /// Cost of the launch, which gave these results.
-    fn cost(&self, results: &[HostValue]) -> Counters {
+    pub fn cost(&self, results: &[HostValue]) -> Counters {
         let (kernel, space) = (self.kernel, &self.space);
-        let mut cost = self.copied;
-        let fixed = space.rows * kernel.work.row + space.total * kernel.work.element;
-        cost.launch(fixed + self.work.load(Relaxed) as usize, 0);
+        let mut cost = self.base_cost();
         let fresh = match &kernel.kind {
             KernelKind::Map(outs) | KernelKind::Scan { outs: Some(outs), .. } => {
                 Out::fresh_bytes(outs, space.total)
@@ -242,6 +250,21 @@ impl Launch<'_> {
         }
         cost.bytes_materialised += fresh as u64;
         cost
+    }
+
+    /// Cost of the launch but for the arrays that it makes.
+    pub fn base_cost(&self) -> Counters {
+        let (kernel, space) = (self.kernel, &self.space);
+        let mut cost = self.copied;
+        let fixed = space.rows * kernel.work.row + space.total * kernel.work.element;
+        cost.launch(fixed + self.work.load(Relaxed) as usize, 0);
+        cost
+    }
+
+    /// The smallest position at which a check has failed.
+    pub fn failed_at(&self) -> Option<i64> {
+        let record = self.failure.record.lock().unwrap_or_else(|e| e.into_inner());
+        record.map(|r| r.pos)
     }
 
     /// Notes a failure.

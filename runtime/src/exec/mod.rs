@@ -8,6 +8,8 @@ mod contract;
 mod cpu;
 mod desc;
 pub(crate) mod device;
+#[cfg(not(target_family = "wasm"))]
+mod dist;
 mod filter;
 mod fold;
 pub(crate) mod frame;
@@ -35,11 +37,14 @@ use crate::plan::{Code, Function, Kind, Plan};
 use crate::pool;
 use crate::prim::{Prim, Scalar};
 use crate::profile::Profile;
+use crate::ranks::Ranks;
 use crate::trace::Sink;
 use crate::unavailable::LoadError;
 use crate::value::{Column, ColumnType};
 use cpu::Cpu;
 use device::Device;
+#[cfg(not(target_family = "wasm"))]
+use dist::Dist;
 use frame::HostValue;
 use record::Recorder;
 use std::cell::Cell;
@@ -63,6 +68,8 @@ pub struct Options {
     /// Arrays of the result stay on the device until somebody looks at them, for a call that takes them as arguments. If the device has failed
     /// by then, that is a panic.
     pub keep_on_device: bool,
+    /// Runs together with other ranks; the program was compiled for them. Only rank 0 has the elements of the result.
+    pub ranks: Option<Ranks>,
 }
 
 /// A compiled program.
@@ -171,6 +178,12 @@ impl Executable {
         let Options { smallest_chunks, reproducible, .. } = *options;
         let device = Cpu { code, threads, smallest_chunks, reproducible };
         let call = Call::new(plan, fun, options)?;
+        #[cfg(not(target_family = "wasm"))]
+        if let Some(ranks) = options.ranks.clone().filter(|r| r.size() > 1) {
+            let traces = if ranks.rank() == 0 { call.traces.clone() } else { Sink::silent() };
+            let device = Dist::new(device, ranks, options.memory_limit.is_some() || plan.is_split());
+            return Call { traces, ..call }.run(device, fun, args, profile);
+        }
         call.run(device, fun, args, profile)
     }
 }

@@ -47,6 +47,8 @@ impl Link {
 /// The parts of giant rows, in order.
 struct Chain {
     links: Vec<Link>,
+    /// What the row of the first part begins with, if it began elsewhere.
+    before: Option<Link>,
     /// For those who sleep until a prefix is there, and how many do or are about to.
     sleep: Mutex<()>,
     published: Condvar,
@@ -123,11 +125,28 @@ impl Launch<'_> {
             (threads, true) => self.space.large_row_chunks(threads),
             (threads, false) => self.space.row_chunks(threads),
         };
+        self.scan_all(fold, (reduce, dual), &chunks, None);
+        self.check()
+    }
+
+    /// Scans these chunks, whose parts of giant rows are numbered from 0 on. If the first part continues a row, it does so from these prefixes.
+    pub fn scan_all(
+        &self,
+        fold: &Fold,
+        (reduce, dual): (CodeId, CodeId),
+        chunks: &[Chunk],
+        before: Option<&[u64]>,
+    ) {
         let parts = chunks.iter().filter(|p| p.part.is_some()).count();
         let neutral = &self.env[self.kernel.layout.initial_at()..][..fold.prims.len()];
         let links = (0..parts).map(|_| Link::new(neutral)).collect();
-        let chain =
-            Chain { links, sleep: Mutex::new(()), published: Condvar::new(), sleepers: AtomicUsize::new(0) };
+        let before = before.map(|bits| {
+            let link = Link::new(bits);
+            link.ready.store(true, Ordering::Relaxed);
+            link
+        });
+        let (sleep, published, sleepers) = (Mutex::new(()), Condvar::new(), AtomicUsize::new(0));
+        let chain = Chain { links, before, sleep, published, sleepers };
         threads::run(self.threads, chunks.len(), |i| {
             let p = &chunks[i];
             match p.part {
@@ -136,21 +155,20 @@ impl Launch<'_> {
                 Some(_) => self.scan_part(fold, reduce, &chain, p),
             }
         });
-        self.check()?;
         if let KernelKind::Scan { outs: Some(outs), .. } = &self.kernel.kind
             && self.threads > 1
             && self.moving.is_none()
+            && self.failed_at().is_none()
         {
-            self.settle_scatters(outs, &chunks, |p| self.env_of(&chain, p));
+            self.settle_scatters(outs, chunks, |p| self.env_of(&chain, p));
         }
-        Ok(())
     }
 
     /// The environment with the prefixes that a chunk begins with.
     fn env_of(&self, chain: &Chain, p: &Chunk) -> Vec<u64> {
         let mut env = self.env.clone();
         if p.part.is_some() {
-            self.start_from(&mut env, self.links(&chain.links, p).1);
+            self.start_from(&mut env, self.links(chain, p).1);
         }
         env
     }
@@ -165,7 +183,7 @@ impl Launch<'_> {
     }
 
     fn scan_part(&self, fold: &Fold, reduce: CodeId, chain: &Chain, p: &Chunk) {
-        let (link, before) = self.links(&chain.links, p);
+        let (link, before) = self.links(chain, p);
         if let (Some(partition), Some(moving)) = (self.kernel.partition(), &self.moving)
             && partition.components.len() == fold.prims.len()
             && let Some(buffered) = self.buffer_elements(moving, p)
@@ -204,7 +222,7 @@ impl Launch<'_> {
         buffered: Buffered,
         p: &Chunk,
     ) {
-        let (link, before) = self.links(&chain.links, p);
+        let (link, before) = self.links(chain, p);
         for (component, n) in partition.components.iter().zip(&buffered.counts) {
             link.reduced[*component].store(*n as u64, Ordering::Relaxed);
         }
@@ -222,7 +240,7 @@ impl Launch<'_> {
 
     /// As `scan_part` for the only thread.
     fn scan_part_alone(&self, fold: &Fold, dual: CodeId, chain: &Chain, p: &Chunk) {
-        let (link, before) = self.links(&chain.links, p);
+        let (link, before) = self.links(chain, p);
         let mut env = self.env.clone();
         let partials = self.kernel.layout.partials_at();
         for (i, cell) in link.reduced.iter().enumerate() {
@@ -238,10 +256,47 @@ impl Launch<'_> {
     }
 
     /// The part's link, and the link of the part before it in its row.
-    fn links<'l>(&self, links: &'l [Link], p: &Chunk) -> (&'l Link, Option<&'l Link>) {
+    fn links<'l>(&self, chain: &'l Chain, p: &Chunk) -> (&'l Link, Option<&'l Link>) {
         let i = p.part.unwrap_or(0);
         let is_first = p.lo == self.space.start(p.row_lo);
-        (&links[i], if is_first { None } else { links.get(i.wrapping_sub(1)) })
+        let before = i.checked_sub(1).map_or(chain.before.as_ref(), |i| chain.links.get(i));
+        (&chain.links[i], if is_first { None } else { before })
+    }
+
+    /// Bits of the reduced parts of a giant row, one after the other; none if a check failed.
+    pub fn reduce_parts(&self, fold: &Fold, reduce: CodeId, parts: &[Chunk]) -> Vec<Option<Vec<u64>>> {
+        let neutral = &self.env[self.kernel.layout.initial_at()..][..fold.prims.len()];
+        let links: Vec<Link> = parts.iter().map(|_| Link::new(neutral)).collect();
+        let done: Vec<AtomicBool> = parts.iter().map(|_| AtomicBool::new(false)).collect();
+        threads::run(self.threads, parts.len(), |i| {
+            let mut env = self.env.clone();
+            self.point_rows_at(fold, &mut env, &links[i].reduced, parts[i].row_lo);
+            done[i].store(self.run_chunk(reduce, &env, &parts[i]).is_some(), Ordering::Relaxed);
+        });
+        let bits = |link: &Link| link.reduced.iter().map(|x| x.load(Ordering::Relaxed)).collect();
+        links.iter().zip(done).map(|(link, done)| done.into_inner().then(|| bits(link))).collect()
+    }
+
+    /// The prefix after some parts of `row` whose reductions are these.
+    pub fn prefix_of_parts(&self, fold: &Fold, row: usize, reduced: &[Vec<u64>]) -> Vec<u64> {
+        let neutral = self.env[self.kernel.layout.initial_at()..][..fold.prims.len()].to_vec();
+        let chain = Chain {
+            links: Vec::new(),
+            before: None,
+            sleep: Mutex::new(()),
+            published: Condvar::new(),
+            sleepers: AtomicUsize::new(0),
+        };
+        let p = Chunk { row_lo: row, row_hi: row + 1, lo: 0, hi: 0, part: None };
+        let mut before: Option<Link> = None;
+        for bits in reduced {
+            let link = Link::new(&neutral);
+            link.reduced.iter().zip(bits).for_each(|(cell, bits)| cell.store(*bits, Ordering::Relaxed));
+            self.publish(fold, &chain, (&link, before.as_ref()), &p);
+            before = Some(link);
+        }
+        let bits = |link: Link| link.prefix.into_iter().map(AtomicU64::into_inner).collect();
+        before.map_or(neutral, bits)
     }
 
     /// Accumulators start from the prefix before, or stay neutral.

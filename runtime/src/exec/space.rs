@@ -148,11 +148,17 @@ impl Space {
 
     /// At most `n` chunks of about equally many elements. Empty rows may be in none.
     pub fn element_chunks(&self, n: usize) -> Vec<Chunk> {
-        let n = n.min(self.total).max(1);
+        self.element_chunks_of(&self.whole(), n)
+    }
+
+    /// The same for a part of the space.
+    fn element_chunks_of(&self, part: &Chunk, n: usize) -> Vec<Chunk> {
+        let elements = part.hi - part.lo;
+        let n = n.min(elements).max(1);
         if n == 1 {
-            return vec![self.whole()];
+            return vec![*part];
         }
-        let bound = |i: usize| (self.total as u128 * i as u128 / n as u128) as usize;
+        let bound = |i: usize| part.lo + (elements as u128 * i as u128 / n as u128) as usize;
         let chunk = |i: usize| {
             let (lo, hi) = (bound(i), bound(i + 1));
             Chunk { row_lo: self.row_of(lo), row_hi: self.row_of(hi - 1) + 1, lo, hi, part: None }
@@ -162,27 +168,37 @@ impl Space {
 
     /// Element chunks for this many threads.
     pub fn balanced_chunks(&self, threads: usize) -> Vec<Chunk> {
-        let few = self.total / self.grain() + 1;
-        self.element_chunks(if threads <= 1 { 1 } else { few.min(threads * CHUNKS_PER_THREAD) })
+        self.balanced_chunks_of(&self.whole(), threads)
+    }
+
+    /// The same for a part of the space.
+    pub fn balanced_chunks_of(&self, part: &Chunk, threads: usize) -> Vec<Chunk> {
+        let few = (part.hi - part.lo) / self.grain() + 1;
+        self.element_chunks_of(part, if threads <= 1 { 1 } else { few.min(threads * CHUNKS_PER_THREAD) })
     }
 
     /// Row chunks in order. All rows are covered, every element once.
     pub fn row_chunks(&self, threads: usize) -> Vec<Chunk> {
-        self.row_chunks_of(self.part(), threads)
+        self.row_chunks_in(&self.whole(), threads)
+    }
+
+    /// The same for a part of the space, which begins and ends where a row does or a part of a giant one. Parts are numbered from 0 on.
+    pub fn row_chunks_in(&self, part: &Chunk, threads: usize) -> Vec<Chunk> {
+        self.row_chunks_of(part, self.part(), threads)
     }
 
     /// As `row_chunks`, where results do not depend on the parts.
     pub fn large_row_chunks(&self, threads: usize) -> Vec<Chunk> {
-        self.row_chunks_of((LARGE * PART / self.cost).clamp(64, PART), threads)
+        self.row_chunks_of(&self.whole(), (LARGE * PART / self.cost).clamp(64, PART), threads)
     }
 
     /// Row chunks with giant rows, which are more than twice as long, in parts of so many elements.
-    fn row_chunks_of(&self, size: usize, threads: usize) -> Vec<Chunk> {
+    fn row_chunks_of(&self, of: &Chunk, size: usize, threads: usize) -> Vec<Chunk> {
         let mut chunks = Vec::new();
-        let (mut row, mut part) = (0, 0);
-        for giant in self.giants(2 * size) {
+        let (mut row, mut part) = (of.row_lo, 0);
+        for giant in self.giants(2 * size).into_iter().filter(|g| (of.row_lo..of.row_hi).contains(g)) {
             self.stretch(row, giant, threads, &mut chunks);
-            let (start, end) = (self.start(giant), self.start(giant + 1));
+            let (start, end) = (self.start(giant).max(of.lo), self.start(giant + 1).min(of.hi));
             for lo in (start..end).step_by(size) {
                 let hi = (lo + size).min(end);
                 chunks.push(Chunk { row_lo: giant, row_hi: giant + 1, lo, hi, part: Some(part) });
@@ -190,8 +206,61 @@ impl Space {
             }
             row = giant + 1;
         }
-        self.stretch(row, self.rows, threads, &mut chunks);
+        self.stretch(row, of.row_hi, threads, &mut chunks);
         chunks
+    }
+
+    /// Parts of about equally many elements for so many ranks: they begin where rows do if these are short. Empty rows may be in none.
+    pub fn position_parts(&self, ranks: usize) -> Vec<Chunk> {
+        const STEP: usize = 64;
+        let short = self.total / (4 * ranks);
+        let cut = |i: usize| {
+            let pos = (self.total as u128 * i as u128 / ranks as u128) as usize;
+            if pos == self.total {
+                return pos;
+            }
+            let row = self.row_of(pos);
+            let (start, end) = (self.start(row), self.start(row + 1));
+            let is_one = matches!(self.shape, Shape::Flat);
+            match (end - start <= short && !is_one, short >= STEP) {
+                (true, _) => start,
+                (false, true) => start + (pos - start) / STEP * STEP,
+                (false, false) => pos,
+            }
+        };
+        let cuts: Vec<usize> = (0..=ranks).map(cut).collect();
+        let part = |c: &[usize]| {
+            let (lo, hi) = (c[0], c[1]);
+            let (row_lo, row_hi) = if lo < hi { (self.row_of(lo), self.row_of(hi - 1) + 1) } else { (0, 0) };
+            Chunk { row_lo, row_hi, lo, hi, part: None }
+        };
+        cuts.windows(2).map(part).collect()
+    }
+
+    /// Parts of about equal weight for so many ranks: they begin where rows do, or parts of giant rows.
+    pub fn rank_parts(&self, ranks: usize) -> Vec<Chunk> {
+        let cut = |i: usize| self.cut((self.weight() as u128 * i as u128 / ranks as u128) as usize);
+        let last = (self.rows, self.total);
+        let cuts: Vec<(usize, usize)> = (0..ranks).map(cut).chain([last]).collect();
+        let part = |c: &[(usize, usize)]| {
+            let ((row_lo, lo), (row, hi)) = (c[0], c[1]);
+            let row_hi = if row < self.rows && hi > self.start(row) { row + 1 } else { row };
+            Chunk { row_lo, row_hi, lo, hi, part: None }
+        };
+        cuts.windows(2).map(part).collect()
+    }
+
+    /// The last row and position before so much weight, or at it, where a row begins or a part of a giant row.
+    fn cut(&self, weight: usize) -> (usize, usize) {
+        let row = self.row_at_weight(weight);
+        let Some(before) = row.checked_sub(1) else { return (0, 0) };
+        let (start, end) = (self.start(before), self.start(row));
+        let size = self.part();
+        if end - start <= 2 * size {
+            return (row, end);
+        }
+        let pos = start + (weight - start - before) / size * size;
+        if pos < end { (before, pos) } else { (row, end) }
     }
 
     /// Rows with more elements than `giant`: each contains a multiple of that.
@@ -277,6 +346,33 @@ mod tests {
             (1..4).for_each(|t| covers(&space, t));
             let chunks = space.balanced_chunks(3);
             assert_eq!(chunks.iter().map(|p| p.hi - p.lo).sum::<usize>(), space.total);
+        }
+    }
+
+    #[test]
+    fn parts_of_ranks_cover_everything() {
+        let giant = 5 * GIANT as i64 + 7;
+        for lengths in
+            [vec![], vec![0], vec![0, 0, 3], vec![giant], vec![0, giant, 0, 5, giant, giant, 1], vec![3; 1000], vec![0; 9]]
+        {
+            let space = ragged(&lengths);
+            for ranks in 1..6 {
+                let parts = space.rank_parts(ranks);
+                let (mut pos, mut row, mut chunks) = (0, 0, Vec::new());
+                for p in &parts {
+                    assert_eq!((p.lo, p.row_lo == row || p.row_lo + 1 == row && p.lo > space.start(p.row_lo)), (pos, true));
+                    chunks.extend(space.row_chunks_in(p, 2));
+                    (pos, row) = (p.hi, p.row_hi.max(row));
+                }
+                assert_eq!((pos, row), (space.total, space.rows));
+                let by_position = space.position_parts(ranks);
+                let ends: Vec<usize> = by_position.iter().map(|p| p.hi).collect();
+                assert!(ends.is_sorted() && ends[ranks - 1] == space.total && by_position[0].lo == 0);
+                let giants = |chunks: &[Chunk]| -> Vec<_> {
+                    chunks.iter().filter(|c| c.part.is_some()).map(|c| (c.row_lo, c.lo, c.hi)).collect()
+                };
+                assert_eq!(giants(&chunks), giants(&space.row_chunks(1)));
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use crate::prim::{Prim, Scalar};
 impl<D: Device> Run<'_, D> {
     /// Runs the body on all chunks; the results are those of the chunks one after the other.
     pub fn split(&self, split: &Split<D::Kernel>, frame: &mut Frame<D>, span: Span) -> Results<D> {
-        if chunks::is_full() {
+        if D::is_so_anywhere(self, chunks::is_full())? {
             return Err(out_of_memory(OutOfMemory(0), span));
         }
         let mut chunks = Chunks::new(frame.size(split.rows)?, split.most);

@@ -12,18 +12,26 @@ use par_runtime::plan::{Code, KernelFn};
 
 /// Compiles a program for this machine. Fails only on a program that the FLAT verifier would refuse.
 pub fn compile(program: &flat::Program) -> Result<Executable, String> {
-    compile_with(program, false)
+    compile_with(program, |_| {})
+}
+
+/// As [`compile`], for ranks: kernels come with what they read where, and with a version that lists what they scatter.
+pub fn compile_for_ranks(program: &flat::Program) -> Result<Executable, String> {
+    compile_with(program, |compiler| compiler.ranks = true)
 }
 
 /// As [`compile`], but the kernels also count the work they do under conditions and in loops; so they are slower.
 pub fn compile_counting(program: &flat::Program) -> Result<Executable, String> {
-    compile_with(program, true)
+    compile_with(program, |compiler| compiler.counting = true)
 }
 
-fn compile_with(program: &flat::Program, counting: bool) -> Result<Executable, String> {
+fn compile_with(
+    program: &flat::Program,
+    set: impl FnOnce(&mut Compiler<JITModule>),
+) -> Result<Executable, String> {
     let types = free::types(program);
     let mut compiler = Compiler::new(module()?, Imports::known(), &types, program);
-    compiler.counting = counting;
+    set(&mut compiler);
     let (plan, functions) = compiler.program(program)?;
     let mut module = compiler.module;
     module.finalize_definitions().map_err(|e| format!("{e:?}"))?;

@@ -25,6 +25,7 @@ mod plan;
 mod prefix;
 mod primop;
 mod ranges;
+mod reads;
 mod scatter;
 mod schedule;
 mod small_integers;
@@ -39,7 +40,7 @@ use cranelift_module::{FuncId, Linkage, Module};
 use emit::Emitter;
 use fresh::Fresh;
 use import::Imports;
-pub use jit::{compile, compile_counting, dump_clif};
+pub use jit::{compile, compile_counting, compile_for_ranks, dump_clif};
 use kernel::{KernelEmitter, KernelInfo, Role};
 use local::{Callees, Calls};
 pub use object::{Processor, Shape, compile_object};
@@ -76,6 +77,8 @@ struct Compiler<'t, M> {
     functions: Vec<FuncId>,
     /// Kernels count their work.
     counting: bool,
+    /// Kernels come with what ranks need to know.
+    ranks: bool,
     /// Code with wide vectors.
     wide: wide::Wide,
 }
@@ -100,6 +103,7 @@ impl<'t, M: Module> Compiler<'t, M> {
             dump: None,
             functions: Vec::new(),
             counting: false,
+            ranks: false,
         }
     }
 
@@ -134,8 +138,22 @@ impl<'t, M: Module> Compiler<'t, M> {
         }
         let schedule = scheduled.as_ref().map_or(Schedule::Scalar, |s| schedule::of(&info, s));
         let KernelInfo { captures, layout, combined, elems, .. } = info;
+        let ranks = if self.ranks { Some(self.for_ranks(kernel, &captures, name)?) } else { None };
         let (name, recursive) = (name.into(), !callees.is_empty());
-        Ok(Functions { name, captures, layout, checks, recursive, combined, elems, schedule, roles })
+        Ok(Functions { name, captures, layout, checks, recursive, combined, elems, schedule, roles, ranks })
+    }
+
+    /// What ranks need to know, and the kernel that lists what is scattered.
+    fn for_ranks(&mut self, kernel: &Kernel, captures: &[Var], name: &str) -> Result<ForRanks, String> {
+        let reads = reads::of(kernel, captures, &self.facts);
+        let listed = match reads::listed(kernel, self.types) {
+            Some((listed, pattern)) => {
+                let functions = self.kernel(&listed, &pattern, &format!("{name}_listed"))?;
+                Some(Box::new((listed, functions)))
+            }
+            None => None,
+        };
+        Ok(ForRanks { reads, listed })
     }
 
     fn function(
@@ -273,6 +291,13 @@ pub struct Functions {
     /// How it runs.
     pub schedule: Schedule,
     roles: Vec<(Role, CodeId)>,
+    ranks: Option<ForRanks>,
+}
+
+/// What ranks need to know of a kernel.
+struct ForRanks {
+    reads: reads::Reads,
+    listed: Option<Box<(Kernel, Functions)>>,
 }
 
 impl KernelCode {

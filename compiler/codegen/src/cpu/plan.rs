@@ -1,12 +1,13 @@
 //! Plans of kernels.
 
 use super::lanes::any_order;
-use super::{Functions, KernelCode};
+use super::{ForRanks, Functions, KernelCode};
 use crate::plan::{Code, Live, Operands, all_outs};
 use crate::{cost, work};
+use par_ir::Var;
 use par_ir::flat::{Kernel, KernelKind};
 use par_ir::ty::Atom;
-use par_runtime::plan::{self, Fold};
+use par_runtime::plan::{self, Fold, Operand};
 
 impl Code for KernelCode {
     type Kernel = plan::Kernel;
@@ -18,25 +19,66 @@ impl Code for KernelCode {
         operands: &mut Operands,
         live: &mut Live,
     ) -> Result<plan::Kernel, String> {
-        let functions = self.take(number)?;
+        let mut functions = self.take(number)?;
         let kind = kernel_kind(kernel, &functions, operands, live)?;
         let captures = operands.vars(&functions.captures, live);
         let space = operands.space(&kernel.space, live);
-        let code = functions.main()?;
-        Ok(plan::Kernel {
-            name: functions.name,
-            space,
-            captures,
-            layout: functions.layout,
-            checks: functions.checks,
-            work: work::of_kernel(kernel),
-            recursive: functions.recursive,
-            cost: cost::of_kernel(kernel),
-            code,
-            kind,
-            schedule: functions.schedule,
-        })
+        let ranks = functions.ranks.take();
+        let ranks = ranks.map(|r| for_ranks(r, (&functions.captures, &captures, space), operands, live));
+        let mut plan = plan_of(kernel, functions, (space, captures), kind, ranks.transpose()?)?;
+        // What depends on cost, the parts of giant rows, is then the same; and counted is what the program does.
+        if let Some(listed) = plan.ranks.as_mut().and_then(|r| r.listed.as_mut()) {
+            (listed.cost, listed.work) = (plan.cost, plan.work);
+        }
+        Ok(plan)
     }
+}
+
+fn plan_of(
+    kernel: &Kernel,
+    functions: Functions,
+    (space, captures): (plan::Space, Vec<Operand>),
+    kind: plan::KernelKind,
+    ranks: Option<plan::ForRanks>,
+) -> Result<plan::Kernel, String> {
+    let code = functions.main()?;
+    Ok(plan::Kernel {
+        name: functions.name,
+        space,
+        captures,
+        layout: functions.layout,
+        checks: functions.checks,
+        work: work::of_kernel(kernel),
+        recursive: functions.recursive,
+        cost: cost::of_kernel(kernel),
+        code,
+        kind,
+        schedule: functions.schedule,
+        ranks,
+    })
+}
+
+/// What ranks need to know of a kernel with these captures and this space. Its version that lists what is scattered runs in its place, so its operands are the
+/// same.
+fn for_ranks(
+    ranks: ForRanks,
+    (vars, captures, space): (&[Var], &[Operand], plan::Space),
+    operands: &mut Operands,
+    live: &mut Live,
+) -> Result<plan::ForRanks, String> {
+    let listed = match ranks.listed {
+        Some(listed) => {
+            let (kernel, functions) = *listed;
+            let at = |v: &Var| vars.iter().position(|w| w == v).map(|i| captures[i]);
+            let captures = functions.captures.iter().map(at).collect::<Option<Vec<Operand>>>();
+            let captures = captures.ok_or("a list of what is scattered reads something else")?;
+            let kind = kernel_kind(&kernel, &functions, operands, live)?;
+            Some(Box::new(plan_of(&kernel, functions, (space, captures), kind, None)?))
+        }
+        None => None,
+    };
+    let scalars = operands.vars(&ranks.reads.scalars, live);
+    Ok(plan::ForRanks { scalars, reads: ranks.reads.reaches, listed })
 }
 
 fn kernel_kind(

@@ -34,6 +34,25 @@ pub fn data_sets(
     settings: &Settings,
     for_each: &mut dyn FnMut(&Program, DataSet),
 ) -> Result<(), NoData> {
+    let gives_a_result = |c: &Case| !c.unmeasured && !matches!(c.expected, Expected::Error(_));
+    chosen(path, settings, &gives_a_result, for_each)
+}
+
+/// As [`data_sets`], one for each selected case that has arguments, those that are to fail, too.
+pub fn calls(
+    path: &Path,
+    settings: &Settings,
+    for_each: &mut dyn FnMut(&Program, DataSet),
+) -> Result<(), NoData> {
+    chosen(path, settings, &|c: &Case| !c.untested, for_each)
+}
+
+fn chosen(
+    path: &Path,
+    settings: &Settings,
+    is_chosen: &dyn Fn(&Case) -> bool,
+    for_each: &mut dyn FnMut(&Program, DataSet),
+) -> Result<(), NoData> {
     let name = path.display().to_string();
     let (text, spec) = read_file(path).map_err(|m| {
         let line = if m.line == 0 { String::new() } else { format!(":{}", m.line) };
@@ -45,14 +64,16 @@ pub fn data_sets(
     let source = Source::new(&name, &text, settings);
     let program = source.compiled().map_err(|f| NoData::Failure(f.clone()))?;
     for block in spec.blocks.iter().filter(|b| b.is_selected(&settings.tags, &settings.exclude)) {
-        let gives_a_result = |c: &&Case| !c.unmeasured && !matches!(c.expected, Expected::Error(_));
-        for case in block.cases.iter().filter(gives_a_result) {
+        for case in block.cases.iter().filter(|c| is_chosen(c)) {
             for entry in &block.entries {
                 let place = |message: String| NoData::Mistake(format!("{name}:{}: {message}", case.line));
                 let args = call_arguments(program, case, entry, &source).map_err(|p| place(p.message))?;
                 let called = case.name.clone().unwrap_or_else(|| format!("line {}", case.line));
-                let set = DataSet { name: called, entry: entry.clone(), args: args.map_err(place)? };
-                for_each(program, set);
+                let args = match args {
+                    Err(_) if matches!(case.expected, Expected::Error(_)) => continue,
+                    args => args.map_err(place)?,
+                };
+                for_each(program, DataSet { name: called, entry: entry.clone(), args });
             }
         }
     }

@@ -40,7 +40,7 @@ mod structure;
 mod update;
 
 pub use arguments::ReadFile;
-pub use data_sets::{DataSet, NoData, data_sets};
+pub use data_sets::{DataSet, NoData, calls, data_sets};
 pub use report::{ALL_TARGETS, Event, Problem, ProblemKind, Report, Target, Test};
 pub use run::{Settings, run_file, run_text, run_with};
 pub use update::{Mismatch, updated};

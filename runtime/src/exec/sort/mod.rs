@@ -15,7 +15,7 @@ use super::{Run, out_of_memory, threads};
 use crate::array::{Array, Element, OutOfMemory};
 use crate::check::{RuntimeError, Span};
 use crate::f16;
-use crate::prim::Prim;
+use crate::prim::{Prim, Scalar};
 use giant::GIANT;
 use row::{Key, Payload, Row};
 use short::{BATCH, Halves, short};
@@ -40,6 +40,24 @@ impl Run<'_> {
             std::iter::once(columns.keys.to).chain(columns.values.map(|v| v.to)).collect()
         });
         sorted.map_err(|e| out_of_memory(e, span))
+    }
+}
+
+/// A key as an unsigned number in the order in which keys are sorted.
+pub fn number(x: Scalar) -> u64 {
+    match x {
+        Scalar::I8(x) => x.wide(),
+        Scalar::I16(x) => x.wide(),
+        Scalar::I32(x) => x.wide(),
+        Scalar::I64(x) => x.wide(),
+        Scalar::U8(x) => x.wide(),
+        Scalar::U16(x) => x.wide(),
+        Scalar::U32(x) => x.wide(),
+        Scalar::U64(x) => x.wide(),
+        Scalar::F16(x) => x.wide(),
+        Scalar::F32(x) => x.wide(),
+        Scalar::F64(x) => x.wide(),
+        Scalar::Bool(x) => x.wide(),
     }
 }
 

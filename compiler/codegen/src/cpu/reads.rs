@@ -1,0 +1,174 @@
+//! The elements that kernels read, and lists of what they scatter, for ranks that compute a part of the positions each.
+//!
+//! ```text
+//! map over [n] \pos { xs[pos], xs[pos-1], ys[xs[pos]] }      xs: positions -1..=0 beside its own; ys: any element
+//!
+//! map (scatter ds) over [n] \pos { i, x }          ==>      map (elem i64) (elem f64) over [n] \pos { i, x }
+//! ```
+
+use par_ir::access::{Access, Facts, Form, Symbol, Value};
+use par_ir::flat::{Kernel, KernelKind, Out, Ty};
+use par_ir::prim::{BinOp, PrimOp};
+use par_ir::visit::Code as _;
+use par_ir::{Prim, Var};
+use par_runtime::plan::{Per, Reach, Stretch, Sum};
+use std::collections::HashMap;
+
+/// The reads of a kernel, per capture.
+pub struct Reads {
+    /// Host scalars that the sums are over.
+    pub scalars: Vec<Var>,
+    /// Per capture.
+    pub reaches: Vec<Reach>,
+}
+
+/// The reads of captured arrays.
+pub fn of(kernel: &Kernel, captures: &[Var], facts: &Facts) -> Reads {
+    let access = Access::of(kernel, facts);
+    let mut finder = Finder { access: &access, scalars: Vec::new() };
+    let reaches = captures.iter().map(|v| finder.reach(kernel, *v)).collect();
+    Reads { scalars: finder.scalars, reaches }
+}
+
+struct Finder<'k> {
+    access: &'k Access<'k>,
+    scalars: Vec<Var>,
+}
+
+impl Finder<'_> {
+    fn reach(&mut self, kernel: &Kernel, array: Var) -> Reach {
+        // The analysis does not look into operators.
+        let in_operator = match &kernel.kind {
+            KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } | KernelKind::Hist { op, .. } => {
+                op.body.mentions(array)
+            }
+            KernelKind::Map(_) | KernelKind::Filter => false,
+        };
+        let access = self.access;
+        let mut reads = access.reads().filter(|r| r.array == array).peekable();
+        if in_operator || reads.peek().is_none() {
+            return Reach::Any;
+        }
+        let mut all: Vec<Stretch> = Vec::new();
+        for read in reads {
+            let Some(found) = self.stretches(&read.index) else { return Reach::Any };
+            found.into_iter().for_each(|s| all.extend((!all.contains(&s)).then_some(s)));
+        }
+        Reach::Within(all)
+    }
+
+    /// Where an index is. One that is the smaller or larger of two is where they are.
+    fn stretches(&mut self, index: &Form) -> Option<Vec<Stretch>> {
+        if let Some(Symbol::Var(v)) = index.as_symbol()
+            && let Some((PrimOp::Bin(BinOp::Min | BinOp::Max, Prim::I64), [x, y])) = self.access.operator(v)
+            && let (Some(x), Some(y)) = (form(x), form(y))
+            && let (Some(x), Some(y)) = (self.stretches(&x), self.stretches(&y))
+        {
+            return Some([x, y].concat());
+        }
+        self.stretch(index).map(|s| vec![s])
+    }
+
+    fn stretch(&mut self, index: &Form) -> Option<Stretch> {
+        let axes = self.access.axes();
+        if !index.symbols().iter().any(|s| !self.access.is_outside(*s)) {
+            return self.around(Per::Nothing, Form::default(), index);
+        }
+        if axes.count() == 1 {
+            let (stride, rest) = index.split(Symbol::Index(0))?;
+            return self.around(Per::Position, stride, &rest);
+        }
+        let from_position = axes.position().map(|position| index.minus(&position));
+        let own = from_position.and_then(|rest| self.around(Per::Position, 1.into(), &rest));
+        if own.is_some() {
+            return own;
+        }
+        let (stride, rest) = index.split(Symbol::Index(0)).filter(|_| axes.rows() == 1)?;
+        self.around(Per::Row, stride, &rest)
+    }
+
+    /// An index that is `rest` besides what it grows with a number.
+    fn around(&mut self, by: Per, stride: Form, rest: &Form) -> Option<Stretch> {
+        let range = self.access.range(rest);
+        let mut sums = |forms: Vec<Form>| -> Option<Vec<Sum>> {
+            let sums: Vec<Sum> = forms.iter().filter_map(|f| self.sum(f)).collect();
+            (!sums.is_empty()).then_some(sums)
+        };
+        let (least, most) = (sums(range.least)?, sums(range.most)?);
+        Some(Stretch { by, stride: self.sum(&stride)?, least, most })
+    }
+
+    /// A polynomial over host scalars.
+    fn sum(&mut self, f: &Form) -> Option<Sum> {
+        if !self.access.is_host(f) {
+            return None;
+        }
+        let mut number = |s: &Symbol| match s {
+            Symbol::Var(v) => Some(self.scalars.iter().position(|w| w == v).unwrap_or_else(|| {
+                self.scalars.push(*v);
+                self.scalars.len() - 1
+            })),
+            _ => None,
+        };
+        let mut term = |(product, n): (&[Symbol], i64)| {
+            Some((n, product.iter().map(&mut number).collect::<Option<Vec<usize>>>()?))
+        };
+        Some(Sum(f.terms().map(&mut term).collect::<Option<_>>()?))
+    }
+}
+
+fn form(x: &Value) -> Option<Form> {
+    match x {
+        Value::Known(c) => c.as_i64().map(Form::from),
+        Value::Form(f) => Some(f.clone()),
+    }
+}
+
+/// The kernel that gives the indices and values of scatters, or of a histogram, instead of writing them, and the types of what it binds; none for a
+/// kernel that writes nothing by index.
+pub fn listed(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<(Kernel, Vec<Ty>)> {
+    let mut listed = kernel.clone();
+    match &mut listed.kind {
+        KernelKind::Map(outs) => *outs = listed_outs(outs, types)?,
+        KernelKind::Scan { after: Some(after), .. } => after.outs = listed_outs(&after.outs, types)?,
+        KernelKind::Hist { dests, .. } => {
+            let outs = listed_outs(&[Out::Scatter(std::mem::take(dests))], types)?;
+            listed.kind = KernelKind::Map(outs);
+        }
+        KernelKind::Scan { after: None, .. } | KernelKind::Reduce { .. } | KernelKind::Filter => return None,
+    }
+    let outs = match &listed.kind {
+        KernelKind::Map(outs) => outs,
+        KernelKind::Scan { after: Some(after), .. } => &after.outs,
+        _ => return None,
+    };
+    let pattern = outs.iter().map(|o| match o {
+        Out::Elem(p) | Out::Row(p, _) => Ty::Array(*p),
+        Out::Scatter(_) | Out::Own { .. } => unreachable!("they were listed"),
+    });
+    let pattern = pattern.collect();
+    Some((listed, pattern))
+}
+
+fn listed_outs(outs: &[Out], types: &HashMap<Var, Ty>) -> Option<Vec<Out>> {
+    let scatters = |o: &Out| matches!(o, Out::Scatter(_));
+    let owns = |o: &Out| matches!(o, Out::Own { .. });
+    if !outs.iter().any(scatters) || outs.iter().any(owns) {
+        return None;
+    }
+    let prim = |v: &Var| match types.get(v) {
+        Some(Ty::Array(p)) => Some(Out::Elem(*p)),
+        _ => None,
+    };
+    let mut all = Vec::new();
+    for out in outs {
+        match out {
+            Out::Scatter(dests) => {
+                all.push(Out::Elem(Prim::I64));
+                all.extend(dests.iter().map(prim).collect::<Option<Vec<Out>>>()?);
+            }
+            other => all.push(other.clone()),
+        }
+    }
+    Some(all)
+}

@@ -1,0 +1,194 @@
+//! Histograms. If all ranks have the destinations, these are small, and grouping does not change results, each rank fills its own, and these are
+//! combined in the order of ranks; else indices and values go to the ranks that have the elements. Chunks of positions that the processor would
+//! combine separately are combined separately here, too.
+
+use super::kernel::{Cut, Taken};
+use super::lists::{List, Received};
+use super::scatter::reads_of;
+use super::{Dist, Shared, even_cuts};
+use crate::array::Array;
+use crate::check::{RuntimeError, Span};
+use crate::exec::Run;
+use crate::exec::cpu::Cpu;
+use crate::exec::device::{Held, Results};
+use crate::exec::frame::{Frame, HostValue};
+use crate::exec::hist::{chunks_of, write_addresses};
+use crate::exec::launch::{Launch, as_row};
+use crate::exec::space::{Chunk, Space};
+use crate::plan::{Fold, ForRanks, Kernel, Operand};
+
+impl Run<'_, Dist> {
+    pub fn histogram(
+        &self,
+        (k, listed): (&Kernel, &Kernel),
+        (dests, fold, exact): (&[Operand], &Fold, bool),
+        (info, scalars): (&ForRanks, &[i64]),
+        taken: &mut Taken,
+        span: Span,
+    ) -> Results<Dist> {
+        let dests = dests.iter().map(|d| taken.take(*d)).collect::<Result<Vec<Shared>, _>>()?;
+        let len = dests.iter().map(Held::len).min().unwrap_or(0);
+        let alone = self.alone();
+        let mut frame = taken.frame.clone();
+        let few = exact && dests.iter().all(Shared::is_whole);
+        let made = if few && len.saturating_mul(4 * self.ranks().size()) <= self.positions(k, &frame)? {
+            let reads: Vec<_> = info.reads.iter().collect();
+            let cut = self.cut(&alone, k, &reads, scalars, taken, span)?;
+            self.few_bins(cut, fold, &frame, dests)?
+        } else {
+            // The operator may read arrays, too.
+            taken.make_whole_but(&listed.captures, self.ranks())?;
+            let reads = reads_of(k, listed, info);
+            let cut = self.cut(&alone, listed, &reads, scalars, taken, span)?;
+            let (cut, lists) = cut.lists(&mut taken.frame)?;
+            let mut update = alone.prepare(k, &mut frame, span)?;
+            update.set_initial(fold, &frame)?;
+            self.many_bins(cut, &mut update, (fold, exact), &frame, (lists, dests))?
+        };
+        Ok(made.into_iter().map(HostValue::Array).collect())
+    }
+
+    fn positions(&self, k: &Kernel, frame: &Frame<Cpu>) -> Result<usize, RuntimeError> {
+        Ok(Space::resolve(k, &mut frame.clone(), Span::default())?.total)
+    }
+
+    /// Every rank fills destinations of its own.
+    fn few_bins(
+        &self,
+        mut cut: Cut,
+        fold: &Fold,
+        frame: &Frame<Cpu>,
+        dests: Vec<Shared>,
+    ) -> Result<Vec<Shared>, RuntimeError> {
+        let len = dests.iter().map(Held::len).min().unwrap_or(0);
+        let own = self.fill(&mut cut, fold, frame, len);
+        let own = cut.agree(own)?;
+        self.count(|c| *c += cut.launch.base_cost());
+        let mut copies: Vec<Vec<Array>> = vec![Vec::new(); self.ranks().size()];
+        for a in &own {
+            let all = self.ranks().all_gather(a.bytes()).map_err(super::lost)?;
+            for (copies, bytes) in copies.iter_mut().zip(all.chunks(a.bytes().len().max(1))) {
+                let mut copy = Array::uninit(a.prim(), len);
+                copy.bytes_mut().copy_from_slice(bytes);
+                copies.push(copy);
+            }
+        }
+        let mut made = Vec::new();
+        for dest in dests {
+            made.push(self.for_update(dest, len, true, cut.span)?.0);
+        }
+        set_destinations(&mut cut.launch, len, &made);
+        if len > 0 {
+            copies.iter().for_each(|copy| combine(&cut.launch, fold, copy, 0..len));
+        }
+        cut.launch.check()?;
+        Ok(made.into_iter().map(Shared::from).collect())
+    }
+
+    /// Destinations with what this rank's positions say.
+    fn fill(
+        &self,
+        cut: &mut Cut,
+        fold: &Fold,
+        frame: &Frame<Cpu>,
+        len: usize,
+    ) -> Result<Vec<Array>, RuntimeError> {
+        cut.launch.set_initial(fold, frame)?;
+        let alone = self.alone();
+        let neutral = fold.neutral.iter().map(|x| {
+            alone.replicate(len, frame.scalar(*x)?).map_err(|e| super::out_of_memory(e, cut.span))
+        });
+        let own = neutral.collect::<Result<Vec<Array>, RuntimeError>>()?;
+        set_destinations(&mut cut.launch, len, &own);
+        let part = cut.own();
+        if part.lo < part.hi {
+            cut.launch.run_chunk(cut.launch.kernel.code, &cut.launch.env, &part);
+        }
+        Ok(own)
+    }
+
+    /// Indices and values go to the ranks that have the elements.
+    fn many_bins(
+        &self,
+        cut: Cut,
+        update: &mut Launch,
+        (fold, exact): (&Fold, bool),
+        frame: &Frame<Cpu>,
+        (lists, dests): (Vec<Array>, Vec<Shared>),
+    ) -> Result<Vec<Shared>, RuntimeError> {
+        self.count(|c| *c += update.base_cost());
+        let len = dests.iter().map(Held::len).min().unwrap_or(0);
+        let (me, own) = (self.ranks().rank(), cut.own());
+        let cuts = even_cuts(len, self.ranks().size());
+        let mut made = Vec::new();
+        for dest in dests {
+            made.push(self.for_update(dest, len, false, cut.span)?);
+        }
+        let arrays: Vec<Array> = made.iter().map(|m| m.0.clone()).collect();
+        let chunks = if exact { vec![update.space.whole()] } else { chunks_of(&update.space, len) };
+        let mut copies = Vec::new();
+        for (number, chunk) in chunks.iter().enumerate() {
+            let positions = own.lo.clamp(chunk.lo, chunk.hi)..own.hi.clamp(chunk.lo, chunk.hi);
+            let list = List { index: &lists[0], values: &lists[1..], positions };
+            let received = list.to_owners(self.ranks(), &cuts)?;
+            if number == 0 {
+                set_destinations(update, len, &arrays);
+            } else {
+                let neutral = fold.neutral.iter().map(|x| self.neutral(frame.scalar(*x)?, &cuts, cut.span));
+                let copy = neutral.collect::<Result<Vec<Array>, RuntimeError>>();
+                let copy = self.device.settle(8 * len, copy)?;
+                set_destinations(update, len, &copy);
+                copies.push(copy);
+            }
+            apply(update, fold, &received);
+        }
+        set_destinations(update, len, &arrays);
+        if cuts[me] < cuts[me + 1] {
+            copies.iter().for_each(|copy| combine(update, fold, copy, cuts[me]..cuts[me + 1]));
+        }
+        let failed = update.check().map_err(|e| (update.failed_at().unwrap_or(0), e));
+        if !update.kernel.checks.is_empty() {
+            self.device.agree(failed.err())?;
+        }
+        drop(arrays);
+        let shared = |(a, cuts): (Array, Option<Vec<usize>>)| match cuts {
+            Some(cuts) => Shared::distributed(a, cuts),
+            None => a.into(),
+        };
+        Ok(made.into_iter().map(shared).collect())
+    }
+}
+
+/// Destinations in the environment, as a histogram has them.
+fn set_destinations(launch: &mut Launch, len: usize, arrays: &[Array]) {
+    let first = launch.kernel.layout.outputs_at();
+    launch.env[first] = len as u64;
+    write_addresses(&mut launch.env[first + 1..], arrays);
+    write_addresses(&mut launch.env[first + 1 + arrays.len()..], arrays);
+}
+
+/// Combines these elements of copies with the destinations.
+fn combine(launch: &Launch, fold: &Fold, copy: &[Array], elements: std::ops::Range<usize>) {
+    let mut env = launch.env.clone();
+    write_addresses(&mut env[launch.kernel.layout.partials_at()..], copy);
+    let all = Chunk { row_lo: 0, row_hi: 1, lo: elements.start, hi: elements.end, part: None };
+    launch.run_chunk(fold.combine, &env, &all);
+}
+
+/// Combines values with the destinations, one after the other.
+fn apply(launch: &Launch, fold: &Fold, received: &Received) {
+    let mut env = launch.env.clone();
+    let at = launch.kernel.layout.partials_at();
+    // Values are aligned there.
+    let mut words = vec![0u64; fold.prims.len()];
+    received.for_each(|i, values| {
+        for (k, x) in values.iter().enumerate() {
+            let mut bytes = [0u8; 8];
+            bytes[..x.len()].copy_from_slice(x);
+            words[k] = u64::from_le_bytes(bytes);
+            env[at + k] = as_row(&raw const words[k] as *const u8, i, x.len());
+        }
+        let one = Chunk { row_lo: 0, row_hi: 1, lo: i, hi: i + 1, part: None };
+        launch.run_chunk(fold.combine, &env, &one);
+    });
+}

@@ -1,0 +1,334 @@
+//! Kernels on ranks.
+
+use super::{Dist, Shared, lost};
+use crate::array::Array;
+use crate::check::RuntimeError;
+use crate::check::Span;
+use crate::exec::cpu::Cpu;
+use crate::exec::device::{Held, Results};
+use crate::exec::frame::{Frame, HostValue};
+use crate::exec::launch::Launch;
+use crate::exec::space::Chunk;
+use crate::exec::{Run, internal, threads};
+use crate::plan::{Kernel, KernelKind, Operand, Out, Reach, Slot, Space};
+use crate::prim::Scalar;
+use crate::ranks::Ranks;
+
+/// The values of a kernel's operands, as the processor takes them.
+pub struct Taken {
+    /// For the processor.
+    pub frame: Frame<Cpu>,
+    /// Arrays that are not whole, by slot.
+    parts: Vec<(Slot, Shared)>,
+    /// What holds the arrays of ropes.
+    _ropes: Vec<HostValue<Dist>>,
+}
+
+/// A kernel that is cut among ranks, about to run.
+pub struct Cut<'r, 'k> {
+    pub run: &'r Run<'r, Dist>,
+    pub launch: Launch<'k>,
+    /// Part of each rank.
+    pub parts: Vec<Chunk>,
+    pub span: Span,
+}
+
+impl Run<'_, Dist> {
+    /// Runs a kernel.
+    pub fn shared_kernel(&self, k: &Kernel, frame: &mut Frame<Dist>, span: Span) -> Results<Dist> {
+        let Some(info) = &k.ranks else { return Err(internal("a program that was not compiled for ranks")) };
+        let (rows, total) = extent(&k.space, frame)?;
+        let scalars = info.scalars.iter().map(|x| frame.int(*x)).collect::<Result<Vec<i64>, _>>()?;
+        let positions = rows.saturating_add(total);
+        if self.device.is_large(positions) {
+            if let Some(listed) = &info.listed {
+                return self.listed(k, listed, info, &scalars, frame, span);
+            }
+            if is_cut(&k.kind) {
+                let mut taken = Taken::new(k, frame)?;
+                let alone = self.alone();
+                let reads: Vec<&Reach> = info.reads.iter().collect();
+                let cut = self.cut(&alone, k, &reads, &scalars, &mut taken, span)?;
+                return cut.results(&mut taken.frame);
+            }
+        }
+        self.ranks().traffic.repeated();
+        let mut taken = Taken::new(k, frame)?;
+        taken.make_whole(self.ranks())?;
+        let results = self.alone().kernel(k, &mut taken.frame, span);
+        let results = self.device.settle(8 * positions, results)?;
+        results.into_iter().map(whole).collect()
+    }
+
+    /// Prepares a kernel to be run in parts: each rank gets what its positions read.
+    pub fn cut<'r>(
+        &'r self,
+        alone: &'r Run<'r, Cpu>,
+        k: &'r Kernel,
+        reads: &[&Reach],
+        scalars: &[i64],
+        taken: &mut Taken,
+        span: Span,
+    ) -> Result<Cut<'r, 'r>, RuntimeError> {
+        let ranks = self.ranks();
+        let arrays: Vec<Option<Shared>> = k.captures.iter().map(|x| taken.part(*x)).collect();
+        taken.parts.clear();
+        let mut launch = alone.prepare(k, &mut taken.frame, span)?;
+        let parts = match &k.kind {
+            KernelKind::Map(_) | KernelKind::Hist { .. } => launch.space.position_parts(ranks.size()),
+            _ => launch.space.rank_parts(ranks.size()),
+        };
+        for (a, reach) in arrays.iter().zip(reads) {
+            let Some(a) = a else { continue };
+            let needed = |p: &Chunk| reach.elements(scalars, p.row_lo..p.row_hi, p.lo..p.hi, a.len());
+            a.fetch(ranks, &parts.iter().map(needed).collect::<Vec<_>>())?;
+        }
+        drop(arrays);
+        self.note_rows(|| launch.space.summary());
+        let own = &parts[ranks.rank()];
+        ranks.traffic.cut(own.hi - own.lo);
+        launch.here = Some((own.hi - own.lo + own.row_hi - own.row_lo, launch.space.total + launch.space.rows));
+        Ok(Cut { run: self, launch, parts, span })
+    }
+}
+
+impl<'k> Cut<'_, 'k> {
+    /// Runs the kernel, and what ranks have to tell each other for its results.
+    pub fn results(mut self, frame: &mut Frame<Cpu>) -> Results<Dist> {
+        let kernel: &'k Kernel = self.launch.kernel;
+        match &kernel.kind {
+            KernelKind::Map(outs) => {
+                let results = self.map(outs, frame)?;
+                self.by_position(results, outs)
+            }
+            KernelKind::Reduce(fold) => self.reduce(fold, frame),
+            KernelKind::Scan { fold, reduce, dual, outs, .. } => {
+                self.scan(fold, (*reduce, *dual), outs.as_deref(), frame)
+            }
+            KernelKind::Filter(prims) => self.filter(prims),
+            KernelKind::Hist { .. } => Err(internal("a histogram that is not listed")),
+        }
+    }
+
+    pub fn ranks(&self) -> &Ranks {
+        &self.run.device.ranks
+    }
+
+    /// This rank's part.
+    pub fn own(&self) -> Chunk {
+        self.parts[self.ranks().rank()]
+    }
+
+    /// Fails on all ranks if a check has failed on one, or memory was short there.
+    pub fn agree<T>(&self, result: Result<T, RuntimeError>) -> Result<T, RuntimeError> {
+        let device = &self.run.device;
+        let result = result.and_then(|x| self.launch.check().map(|()| x));
+        let bytes = 8 * (self.launch.space.total + self.launch.space.rows);
+        if self.launch.kernel.checks.is_empty() {
+            return device.settle(bytes, result);
+        }
+        match result {
+            Ok(x) => device.agree(None).map(|()| x),
+            Err(e) => {
+                let at = self.launch.failed_at().unwrap_or(i64::MAX - 1);
+                Err(device.agree(Some((at, e.clone()))).err().unwrap_or(e))
+            }
+        }
+    }
+
+    pub fn map(&mut self, outs: &[Out], frame: &mut Frame<Cpu>) -> Result<Vec<Array>, RuntimeError> {
+        let arrays = self.launch.all_outputs(outs, frame);
+        let own = self.own();
+        if arrays.is_ok() && own.lo < own.hi {
+            let launch = &self.launch;
+            let chunks = launch.space.balanced_chunks_of(&own, launch.threads);
+            threads::run(launch.threads, chunks.len(), |i| {
+                launch.run_chunk(launch.kernel.code, &launch.env, &chunks[i]);
+            });
+        }
+        self.agree(arrays)
+    }
+
+    /// Cuts of arrays with so many elements per position.
+    pub fn position_cuts(&self, n: usize) -> Vec<usize> {
+        let ends = self.parts.iter().map(|p| p.hi * n);
+        std::iter::once(0).chain(ends).collect()
+    }
+
+    /// Results of which each position has some elements.
+    pub fn by_position(&self, arrays: Vec<Array>, outs: &[Out]) -> Results<Dist> {
+        let results: Vec<HostValue> = arrays.iter().cloned().map(HostValue::Array).collect();
+        self.run.count(|c| *c += self.launch.cost(&results));
+        drop(results);
+        let number = |o: &Out| if let Out::Row(_, n) = o { *n } else { 1 };
+        let shared = |(a, o): (Array, &Out)| {
+            Ok(HostValue::Array(Shared::distributed(a, self.position_cuts(number(o)))))
+        };
+        arrays.into_iter().zip(outs).map(shared).collect()
+    }
+
+    /// As many bytes of every rank as `counts` say, one after the other.
+    pub fn gather_counted(&self, own: Vec<u8>, counts: &[usize]) -> Result<Vec<u8>, RuntimeError> {
+        let (me, p) = (self.ranks().rank(), counts.len());
+        let mut all = vec![0; counts.iter().sum()];
+        let mut receive: Vec<&mut [u8]> = Vec::with_capacity(p);
+        let mut rest = &mut all[..];
+        for (r, n) in counts.iter().enumerate() {
+            let (room, after) = rest.split_at_mut(*n);
+            rest = after;
+            if r == me {
+                room.copy_from_slice(&own);
+            }
+            receive.push(if r == me { &mut [] } else { room });
+        }
+        let send: Vec<&[u8]> = (0..p).map(|r| if r == me { &[][..] } else { &own[..] }).collect();
+        self.ranks().exchange(&send, &mut receive).map_err(lost)?;
+        Ok(all)
+    }
+
+    /// The rows whose results each rank has: those that begin in its part.
+    pub fn row_cuts(&self) -> Vec<usize> {
+        let space = &self.launch.space;
+        let first = |p: &Chunk| {
+            let begun = p.row_lo < space.rows && p.lo > space.start(p.row_lo);
+            p.row_lo + usize::from(begun)
+        };
+        self.parts.iter().map(first).chain([space.rows]).collect()
+    }
+}
+
+/// True if parts of the kernel can run on different ranks, by themselves.
+fn is_cut(kind: &KernelKind) -> bool {
+    let fresh = |outs: &[Out]| outs.iter().all(|o| matches!(o, Out::Row(..)));
+    match kind {
+        KernelKind::Map(outs) | KernelKind::Scan { outs: Some(outs), .. } => fresh(outs),
+        KernelKind::Scan { outs: None, .. } | KernelKind::Reduce(_) | KernelKind::Filter(_) => true,
+        KernelKind::Hist { .. } => false,
+    }
+}
+
+/// Rows and positions of a space.
+pub fn extent(space: &Space, frame: &Frame<Dist>) -> Result<(usize, usize), RuntimeError> {
+    Ok(match space {
+        Space::Flat(n) => (1, frame.size(*n)?),
+        Space::Uniform { rows, m } => {
+            let (rows, m) = frame.rows_of(*rows, *m)?;
+            (rows, rows.saturating_mul(m))
+        }
+        Space::Ragged { desc: Operand::Copy(s) | Operand::Move(s), .. } => match frame.value(*s) {
+            HostValue::Desc(d) => (d.desc.rows(), d.desc.total()),
+            other => return Err(internal(&format!("{other:?} where a descriptor is needed"))),
+        },
+        Space::Ragged { .. } => return Err(internal("a descriptor is needed")),
+    })
+}
+
+/// What every rank has computed for itself.
+pub fn whole(x: HostValue) -> Result<HostValue<Dist>, RuntimeError> {
+    Ok(match x {
+        HostValue::Scalar(x) => HostValue::Scalar(x),
+        HostValue::Array(a) => HostValue::Array(a.into()),
+        other => return Err(internal(&format!("{other:?} as the result of a kernel"))),
+    })
+}
+
+/// The operands of a kernel.
+fn operands(k: &Kernel) -> Vec<Operand> {
+    let mut all = k.captures.clone();
+    match &k.space {
+        Space::Flat(n) => all.push(*n),
+        Space::Uniform { rows, m } => all.extend([*rows, *m]),
+        Space::Ragged { rows, desc } => all.extend([*rows, *desc]),
+    }
+    let dests = |outs: &[Out]| outs.iter().flat_map(Out::dests).copied().collect::<Vec<_>>();
+    match &k.kind {
+        KernelKind::Map(outs) => all.extend(dests(outs)),
+        KernelKind::Reduce(fold) => all.extend(&fold.neutral),
+        KernelKind::Scan { fold, outs, .. } => {
+            all.extend(&fold.neutral);
+            all.extend(dests(outs.as_deref().unwrap_or_default()));
+        }
+        KernelKind::Hist { dests, fold, .. } => {
+            all.extend(dests);
+            all.extend(&fold.neutral);
+        }
+        KernelKind::Filter(_) => {}
+    }
+    all
+}
+
+impl Taken {
+    /// Takes the operands out of a frame, those for the last time if they are used for the last time.
+    pub fn new(k: &Kernel, frame: &mut Frame<Dist>) -> Result<Taken, RuntimeError> {
+        let mut slots: Vec<(Slot, bool)> = Vec::new();
+        for x in operands(k) {
+            let (slot, last) = match x {
+                Operand::Const(_) => continue,
+                Operand::Copy(s) => (s, false),
+                Operand::Move(s) => (s, true),
+            };
+            match slots.iter_mut().find(|(s, _)| *s == slot) {
+                Some((_, moved)) => *moved |= last,
+                None => slots.push((slot, last)),
+            }
+        }
+        let most = slots.iter().map(|(s, _)| *s as usize + 1).max().unwrap_or(0);
+        let mut taken = Taken { frame: Frame::new(most), parts: Vec::new(), _ropes: Vec::new() };
+        for (slot, last) in slots {
+            let value = frame.take(if last { Operand::Move(slot) } else { Operand::Copy(slot) });
+            taken.add(slot, value)?;
+        }
+        Ok(taken)
+    }
+
+    fn add(&mut self, slot: Slot, value: HostValue<Dist>) -> Result<(), RuntimeError> {
+        let value = match value {
+            HostValue::Scalar(x) => HostValue::Scalar(x),
+            HostValue::Array(a) => {
+                if !a.is_whole() {
+                    self.parts.push((slot, a.clone()));
+                }
+                HostValue::Array(a.into_array())
+            }
+            HostValue::Desc(d) => HostValue::Desc(d.desc.clone()),
+            HostValue::Rope(rope) => {
+                let base = rope.parts().map(Shared::base).find(|base| *base != 0).unwrap_or(0);
+                self._ropes.push(HostValue::Rope(rope));
+                // Indices of elements are relative to it.
+                HostValue::Scalar(Scalar::U64(base as u64))
+            }
+            HostValue::Empty => return Err(internal("an operand that is not there")),
+        };
+        self.frame.set(slot, value);
+        Ok(())
+    }
+
+    /// The array of an operand, if it is not whole.
+    pub fn part(&self, x: Operand) -> Option<Shared> {
+        let (Operand::Copy(slot) | Operand::Move(slot)) = x else { return None };
+        self.parts.iter().find(|(s, _)| *s == slot).map(|(_, a)| a.clone())
+    }
+
+    /// The array of an operand, which the processor does not take.
+    pub fn take(&mut self, x: Operand) -> Result<Shared, RuntimeError> {
+        let part = self.part(x);
+        if let Operand::Copy(slot) | Operand::Move(slot) = x {
+            self.parts.retain(|(s, _)| *s != slot);
+        }
+        let array = self.frame.array(x)?;
+        Ok(part.unwrap_or_else(|| array.into()))
+    }
+
+    /// Gets all arrays to all ranks, but for those of some operands.
+    pub fn make_whole_but(&mut self, others: &[Operand], ranks: &Ranks) -> Result<(), RuntimeError> {
+        let slot = |x: &Operand| if let Operand::Copy(s) | Operand::Move(s) = x { Some(*s) } else { None };
+        let is_other = |s: Slot| others.iter().any(|x| slot(x) == Some(s));
+        self.parts.iter().filter(|(s, _)| !is_other(*s)).try_for_each(|(_, a)| a.make_whole(ranks))
+    }
+
+    /// Gets all arrays to all ranks.
+    fn make_whole(&mut self, ranks: &Ranks) -> Result<(), RuntimeError> {
+        // Destinations must be held by the frame alone.
+        std::mem::take(&mut self.parts).iter().try_for_each(|(_, a)| a.make_whole(ranks))
+    }
+}

@@ -1,0 +1,106 @@
+//! Scans along rows. Of a giant row that lies on several ranks, the parts are reduced first; all ranks tell each other the results, and each
+//! computes with what prefix its part begins.
+
+use super::Dist;
+use super::kernel::Cut;
+use crate::array::Array;
+use crate::check::RuntimeError;
+use crate::exec::cpu::Cpu;
+use crate::exec::device::Results;
+use crate::exec::frame::Frame;
+use crate::exec::space::Chunk;
+use crate::plan::{CodeId, Fold, Out};
+
+impl Cut<'_, '_> {
+    pub fn scan(
+        &mut self,
+        fold: &Fold,
+        codes: (CodeId, CodeId),
+        outs: Option<&[Out]>,
+        frame: &mut Frame<Cpu>,
+    ) -> Results<Dist> {
+        let arrays = self.scan_arrays(fold, codes, outs, frame)?;
+        match outs {
+            Some(outs) => self.by_position(arrays, outs),
+            None => {
+                let outs: Vec<Out> = arrays.iter().map(|a| Out::Row(a.prim(), 1)).collect();
+                self.by_position(arrays, &outs)
+            }
+        }
+    }
+
+    /// Prefixes, or what is made of them: arrays of which this rank has its positions.
+    pub fn scan_arrays(
+        &mut self,
+        fold: &Fold,
+        codes: (CodeId, CodeId),
+        outs: Option<&[Out]>,
+        frame: &mut Frame<Cpu>,
+    ) -> Result<Vec<Array>, RuntimeError> {
+        let outputs = self.scan_outputs(fold, outs, frame);
+        let bytes = 8 * self.launch.space.total;
+        let arrays = self.run.device.settle(bytes, outputs)?;
+        let before = self.prefix_before(fold, codes.0)?;
+        let own = self.own();
+        if own.row_lo < own.row_hi {
+            let chunks = self.launch.space.row_chunks_in(&own, self.launch.threads);
+            self.launch.scan_all(fold, codes, &chunks, before.as_deref());
+        }
+        self.agree(Ok(arrays))
+    }
+
+    fn scan_outputs(
+        &mut self,
+        fold: &Fold,
+        outs: Option<&[Out]>,
+        frame: &mut Frame<Cpu>,
+    ) -> Result<Vec<Array>, RuntimeError> {
+        self.launch.set_initial(fold, frame)?;
+        match outs {
+            Some(outs) => self.launch.all_outputs(outs, frame),
+            None => {
+                let prims: Vec<_> = fold.prims.iter().chain(&fold.elems).copied().collect();
+                self.launch.outputs(0, &prims, self.launch.space.total)
+            }
+        }
+    }
+
+    /// The giant row in which a part begins, if it began before.
+    fn continued(&self, part: &Chunk) -> Option<usize> {
+        let space = &self.launch.space;
+        (part.lo < part.hi && part.lo > space.start(part.row_lo)).then_some(part.row_lo)
+    }
+
+    /// The parts of giant rows that lie on several ranks, by rank.
+    fn spread(&self) -> Vec<Vec<Chunk>> {
+        let rows: Vec<usize> = self.parts.iter().filter_map(|p| self.continued(p)).collect();
+        let of = |p: &Chunk| {
+            let chunks = self.launch.space.row_chunks_in(p, 1).into_iter();
+            chunks.filter(|c| c.part.is_some() && rows.contains(&c.row_lo)).collect()
+        };
+        self.parts.iter().map(of).collect()
+    }
+
+    /// The prefixes with which the first part of this rank begins, if it is one of a row that began on another rank.
+    fn prefix_before(&self, fold: &Fold, reduce: CodeId) -> Result<Option<Vec<u64>>, RuntimeError> {
+        let spread = self.spread();
+        if spread.iter().all(Vec::is_empty) {
+            return Ok(None);
+        }
+        let (me, k) = (self.ranks().rank(), fold.prims.len());
+        // Behind a check that fails nothing matters: that is the error.
+        let reduced = self.launch.reduce_parts(fold, reduce, &spread[me]);
+        let own = reduced.into_iter().flat_map(|bits| bits.unwrap_or_else(|| vec![0; k]));
+        let own: Vec<u8> = own.flat_map(u64::to_le_bytes).collect();
+        let counts: Vec<usize> = spread.iter().map(|parts| parts.len() * k * 8).collect();
+        let all = self.gather_counted(own, &counts)?;
+        let Some(row) = self.continued(&self.own()) else { return Ok(None) };
+        let number = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |n, b| n << 8 | u64::from(*b));
+        let bits: Vec<u64> = all.chunks_exact(8).map(number).collect();
+        let before = self.own().lo;
+        let parts = spread.iter().flatten().zip(bits.chunks(k.max(1)));
+        let earlier = parts.filter(|(p, _)| p.row_lo == row && p.lo < before).map(|(_, bits)| bits.to_vec());
+        let earlier: Vec<Vec<u64>> = earlier.collect();
+        Ok(Some(self.launch.prefix_of_parts(fold, row, &earlier)))
+    }
+}

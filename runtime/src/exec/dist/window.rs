@@ -1,0 +1,183 @@
+//! The index space of ropes on a rank.
+//!
+//! Where a row of a rope starts is an index in the address space of the array that holds it. Ranks exchange such starts, so an array must have the same
+//! index on all of them. Each rank therefore has a range of addresses of its own, its *window*, of which only what is used is memory; arrays that
+//! come into ropes are moved there, and indices are relative to its beginning. All ranks append and free the same arrays in the same order, so
+//! these are at the same places.
+
+use crate::array::{Array, OutOfMemory};
+use crate::pool;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// Addresses of a window, if there are as many; at least.
+const MOST: usize = 1 << 41;
+const LEAST: usize = 1 << 30;
+/// Alignment of arrays.
+const ALIGN: usize = 64;
+/// Pages of blocks from this size on are given back when they are freed.
+const LARGE: usize = 64 << 10;
+
+/// A window, with the places that are free.
+#[derive(Debug, Default)]
+pub struct Window {
+    /// Made when the first array comes.
+    room: OnceLock<Option<Room>>,
+    free: Mutex<Free>,
+}
+
+/// A range of addresses.
+#[derive(Debug)]
+struct Room {
+    base: usize,
+    size: usize,
+}
+
+#[derive(Debug, Default)]
+struct Free {
+    /// Places that were used before, by size.
+    again: BTreeMap<usize, Vec<usize>>,
+    /// Behind all places that were ever used. No array is at 0, which is no index of an element.
+    end: usize,
+}
+
+/// A place in a window with the bytes of an array.
+pub struct Place {
+    window: Arc<Window>,
+    at: usize,
+    len: usize,
+    size: usize,
+}
+
+impl AsRef<[u8]> for Place {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: the place is inside the window, was filled, and is this holder's alone until it is dropped.
+        unsafe { std::slice::from_raw_parts((self.window.base() + self.at) as *const u8, self.len) }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.window.release(self.at, self.size);
+    }
+}
+
+impl Window {
+    /// First address, of which element indices are counted; 0 before there is an array.
+    pub fn base(&self) -> usize {
+        self.room.get().and_then(Option::as_ref).map_or(0, |r| r.base)
+    }
+
+    fn room(&self) -> Option<&Room> {
+        self.room.get_or_init(Room::reserve).as_ref()
+    }
+
+    /// An array with these elements in the window.
+    pub fn place(self: &Arc<Window>, a: &Array) -> Result<Array, OutOfMemory> {
+        let bytes = a.bytes();
+        let lack = OutOfMemory(bytes.len() as u64);
+        let size = rounded(bytes.len());
+        let room = self.room().ok_or(lack)?;
+        if !pool::may_take(size) || !pool::use_more(size) {
+            return Err(lack);
+        }
+        let at = self.take(size, room.size).ok_or(lack);
+        let at = at.inspect_err(|_| pool::use_less(size))?;
+        // SAFETY: the place is inside the window, and nobody else has it.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), (room.base + at) as *mut u8, bytes.len()) };
+        Ok(Array::from_owner(a.prim(), Place { window: self.clone(), at, len: bytes.len(), size }))
+    }
+
+    fn take(&self, size: usize, all: usize) -> Option<usize> {
+        let mut free = self.free.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(places) = free.again.get_mut(&size)
+            && let Some(at) = places.pop()
+        {
+            return Some(at);
+        }
+        let at = free.end.max(LARGE);
+        free.end = at.checked_add(size).filter(|end| *end <= all)?;
+        Some(at)
+    }
+
+    fn release(&self, at: usize, size: usize) {
+        pool::use_less(size);
+        if size >= LARGE {
+            // SAFETY: the pages are those of the place, which nobody refers to any more.
+            unsafe { libc::madvise((self.base() + at) as *mut libc::c_void, size, libc::MADV_DONTNEED) };
+        }
+        let mut free = self.free.lock().unwrap_or_else(|e| e.into_inner());
+        free.again.entry(size).or_default().push(at);
+    }
+}
+
+/// Sizes of places: whole pages from [`LARGE`] on, with eight sizes per power of two, so that places are used again.
+fn rounded(bytes: usize) -> usize {
+    let step = (bytes.next_power_of_two() / 16).max(ALIGN);
+    let size = bytes.max(1).next_multiple_of(step);
+    if size >= LARGE { size.next_multiple_of(4096) } else { size }
+}
+
+impl Room {
+    /// Addresses without memory.
+    fn reserve() -> Option<Room> {
+        let mut size = MOST;
+        while size >= LEAST {
+            // SAFETY: an anonymous private mapping at an address of the system's choice.
+            let base = unsafe {
+                libc::mmap(
+                    std::ptr::null_mut(),
+                    size,
+                    libc::PROT_READ | libc::PROT_WRITE,
+                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                    -1,
+                    0,
+                )
+            };
+            if base != libc::MAP_FAILED {
+                return Some(Room { base: base as usize, size });
+            }
+            size /= 2;
+        }
+        None
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this room's, and places in it hold the window.
+        unsafe { libc::munmap(self.base as *mut libc::c_void, self.size) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_the_same_in_all_windows() {
+        let windows = [Arc::<Window>::default(), Arc::default()];
+        let at = windows.each_ref().map(|w| {
+            let place = |n: i64| w.place(&Array::from_slice(&vec![n; n as usize])).expect("room");
+            let offset = |a: &Array| a.as_ptr() as usize - w.base();
+            let (a, b) = (place(10), place(100_000));
+            assert_eq!((a.slice::<i64>()[9], b.slice::<i64>()[99_999]), (10, 100_000));
+            let first = [offset(&a), offset(&b)];
+            drop(a);
+            let again = place(9);
+            assert!(first[0] == offset(&again) && first[0] > 0);
+            [first[0], first[1], offset(&place(3))]
+        });
+        assert_eq!(at[0], at[1]);
+    }
+
+    #[test]
+    fn what_was_freed_is_zero_or_new() {
+        let w = Arc::<Window>::default();
+        let a = w.place(&Array::from_slice(&vec![7i64; 50_000])).expect("room");
+        let at = a.as_ptr();
+        drop(a);
+        let b = w.place(&Array::from_slice(&vec![8i64; 50_000])).expect("room");
+        assert_eq!((b.as_ptr(), b.slice::<i64>()[49_999]), (at, 8));
+    }
+}

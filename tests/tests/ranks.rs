@@ -1,0 +1,95 @@
+//! Golden programs and examples on several ranks in one process: the same bits as on one, for every number of ranks. Arrays of two elements are
+//! distributed, and chunks are as small as they can be, on one rank, too.
+
+use par::ranks::{self, Outcome};
+use par::testing::{NoData, Settings, calls};
+use par::{Backend, CallOptions, Options, Program, RunFailure, Value, print_value};
+use par_tests::{on_threads, programs, root};
+use std::path::{Path, PathBuf};
+
+const OPTIONS: fn() -> CallOptions =
+    || CallOptions { backend: Backend::Cpu, threads: 1, smallest_chunks: true, ..CallOptions::default() };
+
+/// What calls on ranks did.
+#[derive(Default)]
+struct Seen {
+    calls: usize,
+    cut: u64,
+    messages: u64,
+    wrong: String,
+}
+
+fn shown(result: &Result<Value, RunFailure>) -> String {
+    match result {
+        Ok(value) => print_value(value),
+        Err(e) => format!("error: {e}"),
+    }
+}
+
+/// True if both are the same to the bit, or fail in the same way.
+fn same(a: &Result<Value, RunFailure>, b: &Result<Value, RunFailure>) -> bool {
+    match (a, b) {
+        (Ok(a), Ok(b)) => a == b || print_value(a) == print_value(b),
+        (Err(a), Err(b)) => a.to_string() == b.to_string(),
+        _ => false,
+    }
+}
+
+fn check(path: &Path, sizes: &[usize]) -> Seen {
+    let mut seen = Seen::default();
+    let settings = Settings { options: Options::default(), ..Settings::default() };
+    let result = calls(path, &settings, &mut |program: &Program, set| {
+        let one = program.call(&set.entry, set.args.clone(), &OPTIONS());
+        for size in sizes {
+            let Outcome { result, volumes } =
+                ranks::call(program, &set.entry, &set.args, &OPTIONS(), *size, Some(2));
+            seen.calls += 1;
+            seen.cut += volumes.iter().map(|v| v.cut).sum::<u64>();
+            seen.messages += volumes.iter().map(|v| v.messages).sum::<u64>();
+            if !same(&one, &result) {
+                seen.wrong += &format!(
+                    "{}: {} on {size} ranks, {}:\none:   {}\nranks: {}\n",
+                    path.display(),
+                    set.entry,
+                    set.name,
+                    shown(&one),
+                    shown(&result)
+                );
+            }
+        }
+    });
+    if let Err(NoData::Mistake(message)) = result {
+        seen.wrong += &format!("{message}\n");
+    }
+    seen
+}
+
+/// All programs of a folder, each on one of the numbers of ranks in turn.
+fn folder(name: &str, sizes: &[usize]) -> Seen {
+    let only = std::env::var("PAR_RANKS_ONLY").unwrap_or_default();
+    let files: Vec<(usize, PathBuf)> = programs(&root().join(name)).into_iter().enumerate().collect();
+    let files: Vec<_> = files.into_iter().filter(|(_, f)| f.to_string_lossy().contains(&only)).collect();
+    let all = on_threads(&files, |(i, file)| check(file, &sizes[i % sizes.len()..][..1]));
+    let mut seen = Seen::default();
+    for s in all {
+        seen.calls += s.calls;
+        seen.cut += s.cut;
+        seen.messages += s.messages;
+        seen.wrong += &s.wrong;
+    }
+    println!("{name}: {} calls, {} operations cut, {} messages", seen.calls, seen.cut, seen.messages);
+    assert!(seen.wrong.is_empty(), "{}", seen.wrong);
+    seen
+}
+
+#[test]
+fn golden() {
+    let seen = folder("tests/golden", &[2, 3, 4]);
+    assert!(seen.cut > 2000 && seen.messages > 5000, "hardly anything was distributed");
+}
+
+#[test]
+fn examples() {
+    let seen = folder("examples", &[3, 2]);
+    assert!(seen.cut > 200, "hardly anything was distributed");
+}
