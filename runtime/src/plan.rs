@@ -130,17 +130,22 @@ pub struct Block<K = Kernel> {
 impl<K> Block<K> {
     /// Calls `visit` with every operation in it, those inside of others too.
     fn each<'a>(&'a self, visit: &mut impl FnMut(&'a Op<K>)) {
+        self.each_statement(&mut |stm| visit(&stm.op));
+    }
+
+    /// The same with statements.
+    pub fn each_statement<'a>(&'a self, visit: &mut impl FnMut(&'a Stm<K>)) {
         for stm in &self.stms {
-            visit(&stm.op);
+            visit(stm);
             match &stm.op {
-                Op::If { then, other, .. } => [then, other].iter().for_each(|b| b.each(visit)),
+                Op::If { then, other, .. } => [then, other].iter().for_each(|b| b.each_statement(visit)),
                 Op::Loop(l) => {
                     if let LoopForm::While(condition) = &l.form {
-                        condition.each(visit);
+                        condition.each_statement(visit);
                     }
-                    l.body.each(visit);
+                    l.body.each_statement(visit);
                 }
-                Op::Split(s) => s.body.each(visit),
+                Op::Split(s) => s.body.each_statement(visit),
                 _ => {}
             }
         }

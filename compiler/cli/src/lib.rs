@@ -17,6 +17,7 @@ mod manual;
 mod measure;
 mod options;
 mod profile;
+pub mod ranks;
 mod repl;
 mod run;
 mod source;
@@ -140,8 +141,12 @@ pub fn main(arguments: Vec<OsString>, command: Option<PathBuf>) -> Status {
     if let Err(status) = lower_simd(cli.simd) {
         return status;
     }
-    let worker =
-        std::thread::Builder::new().name("par".into()).stack_size(STACK).spawn(|| execute(cli.command));
+    on_worker(|| execute(cli.command))
+}
+
+/// Does the work on a thread with much stack.
+fn on_worker(work: impl FnOnce() -> Status + Send + 'static) -> Status {
+    let worker = std::thread::Builder::new().name("par".into()).stack_size(STACK).spawn(work);
     match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(status)) => status,
         // The panic hook has said everything.

@@ -2,6 +2,7 @@
 
 use crate::options::Runnable;
 use crate::progress;
+use crate::ranks;
 use crate::source;
 use crate::status::{self, Status};
 use clap::ValueEnum;
@@ -9,7 +10,9 @@ use par::pipeline::{self, Entries};
 use par::{Backend, CallOptions, CancelToken, Program, Value};
 use par_native::call::{Call, Callee};
 use par_native::timeout;
+use par_runtime::ranks::Ranks;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// The back ends as they are named on the command line.
 #[derive(Clone, Copy, ValueEnum)]
@@ -65,32 +68,73 @@ pub struct Args {
 
 /// Compiles and runs a program.
 pub fn run(args: &Args) -> Result<Status, Status> {
-    args.program.messages.choose();
-    timeout::within(args.call.timeout, |token| work(args, token))
+    run_on(args, None)
 }
 
-fn work(args: &Args, token: &CancelToken) -> Result<Status, Status> {
-    let backend = args.backend.choose(args.program.limits.device(), args.verbose);
-    let mut options = args.program.options()?;
-    options.allow_unsafe &= !backend.is_interpreter();
-    options.entries = Entries::Chosen(args.call.entry.clone());
-    let program = source::load(&args.file, &options)?;
+/// The same together with other ranks, if there are such.
+pub fn run_on(args: &Args, ranks: Option<&Ranks>) -> Result<Status, Status> {
+    args.program.messages.choose();
+    timeout::within(args.call.timeout, |token| work(args, token, ranks))
+}
+
+fn work(args: &Args, token: &CancelToken, ranks: Option<&Ranks>) -> Result<Status, Status> {
+    let (program, options) = prepared(args, token, ranks)?;
     let entry = program.choose_entry(args.call.entry.as_deref()).map_err(|m| status::fail(&m))?;
-    prepare(&program, backend)?;
-    let options = CallOptions {
-        backend,
-        threads: args.call.threads,
-        cancel: token.clone(),
-        locate: !args.call.is_timed(),
-        keep_on_device: args.call.is_timed(),
-        ..CallOptions::default()
-    };
-    let is_quiet = args.call.is_timed() || program.shows();
+    let is_quiet = args.call.is_timed() || program.shows() || ranks.is_some_and(|r| r.rank() > 0);
     args.call.run(
         entry,
         pipeline::enter,
         &Running { program: &program, entry: &entry.name, options, is_quiet },
     )
+}
+
+/// The compiled program, and how it is called.
+fn prepared(
+    args: &Args,
+    token: &CancelToken,
+    ranks: Option<&Ranks>,
+) -> Result<(Program, CallOptions), Status> {
+    let backend = args.backend.choose(args.program.limits.device(), args.verbose);
+    if ranks.is_some() && backend != Backend::Cpu {
+        return Err(status::fail("ranks run programs on their processors: `--backend cpu`"));
+    }
+    let mut options = args.program.options()?;
+    options.allow_unsafe &= !backend.is_interpreter();
+    options.entries = Entries::Chosen(args.call.entry.clone());
+    let program = ranks::together(ranks, source::load(&args.file, &options))?;
+    program.choose_entry(args.call.entry.as_deref()).map_err(|m| status::fail(&m))?;
+    if ranks.is_none_or(|r| r.size() == 1) {
+        prepare(&program, backend)?;
+    }
+    let options = CallOptions {
+        backend,
+        threads: args.call.threads,
+        cancel: token.clone(),
+        // All ranks have all arguments; one says where they fail.
+        locate: !args.call.is_timed() && ranks.is_none_or(|r| r.rank() == 0),
+        keep_on_device: args.call.is_timed(),
+        ranks: ranks.cloned(),
+        ..CallOptions::default()
+    };
+    Ok((program, options))
+}
+
+/// Times of so many calls on ranks, after one that is not counted. Nothing is written.
+pub fn measure_on(args: &Args, ranks: &Ranks, times: u32) -> Result<Vec<Duration>, Status> {
+    args.program.messages.choose();
+    let (program, options) = prepared(args, &CancelToken::new(), Some(ranks))?;
+    let entry = program.choose_entry(args.call.entry.as_deref()).map_err(|m| status::fail(&m))?;
+    let running = Running { program: &program, entry: &entry.name, options, is_quiet: true };
+    let values = running.agreed(args.call.arguments(entry)).map_err(|m| status::fail(&m))?;
+    let mut measured = Vec::new();
+    for i in 0..=times {
+        // All begin at the same time.
+        ranks.all_gather_number(0).map_err(|e| status::fail(&e.to_string()))?;
+        let start = Instant::now();
+        running.call(values.clone())?;
+        measured.extend((i > 0).then(|| start.elapsed()));
+    }
+    Ok(measured)
 }
 
 /// The program, about to be called.
@@ -111,6 +155,17 @@ impl Callee for Running<'_> {
         let _line = (!self.is_quiet).then(|| progress::Line::new(format!("running `{}`", self.entry)));
         let result = self.program.call(self.entry, args, &self.options);
         result.map_err(|f| status::run_failure(self.program, &f))
+    }
+
+    fn agreed(&self, args: Result<Vec<Value>, String>) -> Result<Vec<Value>, String> {
+        match &self.options.ranks {
+            Some(ranks) => ranks::agreed(ranks, args),
+            None => args,
+        }
+    }
+
+    fn writes(&self) -> bool {
+        self.options.ranks.as_ref().is_none_or(|r| r.rank() == 0)
     }
 }
 

@@ -58,4 +58,5 @@ pub use input::{Input, split_part};
 #[cfg(feature = "formats")]
 pub use picture::{png, png_width};
 pub use source::Watch;
+pub use source::{read_standard_input, replace_standard_input};
 pub use target::{Target, remove_unfinished, write_file};

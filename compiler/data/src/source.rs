@@ -4,9 +4,31 @@ use crate::DataError;
 use std::fs::File;
 use std::io::{Cursor, Read, Result, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// Is told how many bytes have been read, and how many there are.
 pub type Watch<'a> = &'a dyn Fn(u64, u64);
+
+/// Reads standard input to its end.
+pub type Standard = dyn Fn() -> Result<Vec<u8>> + Send + Sync;
+
+static STANDARD: OnceLock<Box<Standard>> = OnceLock::new();
+
+/// From now on standard input is what `read` gives, for processes of which only one has it. The first call counts.
+pub fn replace_standard_input(read: Box<Standard>) {
+    let _ = STANDARD.set(read);
+}
+
+/// The bytes of standard input of this process.
+pub fn read_standard_input() -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn standard_input() -> Result<Vec<u8>> {
+    STANDARD.get().map_or_else(read_standard_input, |read| read())
+}
 
 /// Bytes that can be read at any place: a file, or what a pipe has given.
 pub(crate) struct Source<'a> {
@@ -25,9 +47,7 @@ impl<'a> Source<'a> {
     /// Opens a file; `-` is standard input. What cannot be read at any place (a pipe) is read whole.
     pub fn open(path: &Path, watch: Watch<'a>) -> Result<Source<'a>> {
         if path == Path::new("-") {
-            let mut bytes = Vec::new();
-            std::io::stdin().lock().read_to_end(&mut bytes)?;
-            return Ok(Source::from_bytes(bytes, watch));
+            return Ok(Source::from_bytes(standard_input()?, watch));
         }
         let mut file = File::open(path)?;
         let there = file.metadata()?;

@@ -35,6 +35,14 @@ pub trait Callee {
     fn upload(&self, value: Value) -> Result<Value, Status>;
     /// The result of a call. In timed runs it stays where it is.
     fn call(&self, args: Vec<Value>) -> Result<Value, Status>;
+    /// The arguments, or why there are none. Of processes that do the same, none has them if one has not.
+    fn agreed(&self, args: Result<Vec<Value>, String>) -> Result<Vec<Value>, String> {
+        args
+    }
+    /// True if this process writes the results.
+    fn writes(&self) -> bool {
+        true
+    }
 }
 
 /// A call: function, arguments, and where the result goes.
@@ -102,8 +110,12 @@ impl Call {
         self.check_format()?;
         self.plot.as_deref().map_or(Ok(()), plot::check)?;
         enter("reading the input");
-        let values = input::read(entry, &self.input).map_err(|message| status::fail(&message))?;
+        let values = callee.agreed(self.arguments(entry));
+        let values = values.map_err(|message| status::fail(&message))?;
         let (value, times) = self.timed(values, callee)?;
+        if !callee.writes() {
+            return Ok(Status::Success);
+        }
         enter("writing the output");
         output::tidy_when_interrupted();
         // What is written to the terminal itself is seen.
@@ -116,6 +128,11 @@ impl Call {
         }
         self.target().write(value).map_err(|e| status::fail(&e.message))?;
         self.write_times(&times)
+    }
+
+    /// The arguments, or what is wrong with them.
+    pub fn arguments(&self, entry: &Entry) -> Result<Vec<Value>, String> {
+        input::read(entry, &self.input)
     }
 
     /// True if its runs are timed.

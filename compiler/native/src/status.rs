@@ -7,6 +7,7 @@ use par_runtime::{ErrorKind, RuntimeError};
 use std::io::{IsTerminal, Write};
 use std::panic::PanicHookInfo;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// How the process ends. Scripts rely on the numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,8 +86,19 @@ pub fn say(line: &str) {
     write(&format!("{line}\n"));
 }
 
+/// Another process says everything.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Says nothing more, or says things again: of processes that do the same, one speaks.
+pub fn be_quiet(quiet: bool) {
+    QUIET.store(quiet, Relaxed);
+}
+
 /// Writes to standard error. If nobody reads there, nothing is left that could be done.
 fn write(text: &str) {
+    if QUIET.load(Relaxed) {
+        return;
+    }
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
@@ -165,6 +177,8 @@ pub fn describe(info: &PanicHookInfo) -> String {
 
 /// Reports a bug in Par: where it was noticed, and what is needed to find it.
 pub fn apologise(stage: &str, message: &str, wanted: &str) {
+    // The others know nothing of it.
+    be_quiet(false);
     say(&format!(
         "This is a bug in Par, not in your program. Sorry!
 

@@ -3,8 +3,9 @@
 
 use crate::failure::{Bug, Failure, RunFailure};
 use crate::program::{CallOptions, Program};
+use par_runtime::plan::{Kernel, KernelKind, Op, Out, Reach, Space};
 use par_runtime::ranks::{Ranks, Volume, threads};
-use par_runtime::{Column, Value};
+use par_runtime::{Column, Span, Value};
 use std::sync::Arc;
 use std::thread;
 
@@ -85,4 +86,75 @@ fn copied(value: &Value) -> Value {
         }
     }
     value
+}
+
+/// How the operations of a program are distributed, line by line: what is cut among ranks, what every rank does, and what of arrays ranks send each other.
+pub fn explain(program: &Program) -> Result<String, Failure> {
+    let plan = program.ranked()?.plan();
+    let mut lines: Vec<(Span, String)> = Vec::new();
+    for function in plan.into_iter().flat_map(|p| &p.functions) {
+        function.body.each_statement(&mut |stm| lines.extend(distribution(&stm.op).map(|s| (stm.span, s))));
+    }
+    lines.sort();
+    lines.dedup();
+    let lines = lines.iter().map(|(span, words)| format!("{}: {words}\n", program.sources().place(*span)));
+    Ok(lines.collect())
+}
+
+/// Distribution of an operation on large arrays; none if it sends nothing worth a word.
+fn distribution(op: &Op) -> Option<String> {
+    match op {
+        Op::Kernel(k) => Some(of_kernel(k)),
+        Op::Sort { space: Space::Flat(_), .. } => {
+            Some("sort: by samples; every element goes once to the rank of its range".into())
+        }
+        Op::Sort { .. } => Some("sort: each row by one rank, even where rows are long".into()),
+        Op::MakeDesc(_) => Some("lengths of rows: gathered on every rank".into()),
+        Op::Append(..) => Some("rows from several arrays: gathered on every rank".into()),
+        Op::Concat(..) | Op::Slice { .. } => Some("copy: each rank its part; what others have is sent".into()),
+        Op::Read(..) => Some("element: sent to every rank".into()),
+        _ => None,
+    }
+}
+
+fn of_kernel(k: &Kernel) -> String {
+    let owns = |outs: &[Out]| outs.iter().any(|o| matches!(o, Out::Own(_)));
+    let scatters = |outs: &[Out]| outs.iter().any(|o| matches!(o, Out::Scatter(_)));
+    let (name, how) = match &k.kind {
+        KernelKind::Map(outs) if owns(outs) => {
+            return "map in place: on every rank, which gathers all that it reads".into();
+        }
+        KernelKind::Map(outs) if scatters(outs) => ("scatter", "cut; indices and values go to the ranks of the elements"),
+        KernelKind::Map(_) => ("map", "cut"),
+        KernelKind::Reduce(_) => ("reduce", "cut; results of parts are gathered"),
+        KernelKind::Scan { outs: Some(outs), .. } if scatters(outs) => {
+            ("scan and scatter", "cut; sums of parts are gathered, indices and values go to the ranks of the elements")
+        }
+        KernelKind::Scan { .. } => ("scan", "cut; results of parts are gathered"),
+        KernelKind::Filter(_) => ("filter", "cut; numbers of elements kept are gathered"),
+        KernelKind::Hist { .. } => {
+            ("histogram", "cut; few bins are filled on every rank and combined, else indices and values go to the ranks of the bins")
+        }
+    };
+    let Some(ranks) = &k.ranks else { return name.into() };
+    let mut any = 0;
+    let mut near: Vec<String> = Vec::new();
+    for (reach, is_array) in ranks.reads.iter().zip(&ranks.arrays) {
+        match reach {
+            _ if !is_array => {}
+            Reach::Any => any += 1,
+            _ if reach.is_aligned() => {}
+            reach => near.extend((!near.contains(&reach.to_string())).then(|| reach.to_string())),
+        }
+    }
+    let mut words = format!("{name}: {how}");
+    if !near.is_empty() {
+        words += &format!("; reads {}", near.join(", "));
+    }
+    match any {
+        0 => {}
+        1 => words += "; an array is gathered on every rank, for it is read anywhere",
+        n => words += &format!("; {n} arrays are gathered on every rank, for they are read anywhere"),
+    }
+    words
 }

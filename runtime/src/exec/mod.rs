@@ -97,6 +97,15 @@ impl Executable {
         Executable { code: Compiled::Gpu(Box::new(loaded)) }
     }
 
+    /// The plan of a program for the processor.
+    pub fn plan(&self) -> Option<&Plan> {
+        match &self.code {
+            Compiled::Cpu(plan, _) => Some(plan),
+            #[cfg(feature = "cuda")]
+            Compiled::Gpu(_) => None,
+        }
+    }
+
     /// The index of the entry point of that name.
     pub fn entry(&self, name: &str) -> Option<usize> {
         match &self.code {

@@ -12,6 +12,8 @@ pub struct ForRanks {
     pub scalars: Vec<Operand>,
     /// Per capture of the kernel.
     pub reads: Vec<Reach>,
+    /// Per capture, true for an array.
+    pub arrays: Vec<bool>,
     /// The kernel with the indices and values of its scatters, or of its histogram, as ordinary results.
     pub listed: Option<Box<Kernel>>,
 }

@@ -145,7 +145,7 @@ impl<'t, M: Module> Compiler<'t, M> {
 
     /// What ranks need to know, and the kernel that lists what is scattered.
     fn for_ranks(&mut self, kernel: &Kernel, captures: &[Var], name: &str) -> Result<ForRanks, String> {
-        let reads = reads::of(kernel, captures, &self.facts);
+        let reads = reads::of(kernel, captures, &self.facts, self.types);
         let listed = match reads::listed(kernel, self.types) {
             Some((listed, pattern)) => {
                 let functions = self.kernel(&listed, &pattern, &format!("{name}_listed"))?;

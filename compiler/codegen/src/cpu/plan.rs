@@ -78,7 +78,8 @@ fn for_ranks(
         None => None,
     };
     let scalars = operands.vars(&ranks.reads.scalars, live);
-    Ok(plan::ForRanks { scalars, reads: ranks.reads.reaches, listed })
+    let (reads, arrays) = (ranks.reads.reaches, ranks.reads.arrays);
+    Ok(plan::ForRanks { scalars, reads, arrays, listed })
 }
 
 fn kernel_kind(

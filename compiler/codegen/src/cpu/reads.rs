@@ -20,14 +20,17 @@ pub struct Reads {
     pub scalars: Vec<Var>,
     /// Per capture.
     pub reaches: Vec<Reach>,
+    /// Per capture, true for an array.
+    pub arrays: Vec<bool>,
 }
 
 /// The reads of captured arrays.
-pub fn of(kernel: &Kernel, captures: &[Var], facts: &Facts) -> Reads {
+pub fn of(kernel: &Kernel, captures: &[Var], facts: &Facts, types: &HashMap<Var, Ty>) -> Reads {
     let access = Access::of(kernel, facts);
     let mut finder = Finder { access: &access, scalars: Vec::new() };
     let reaches = captures.iter().map(|v| finder.reach(kernel, *v)).collect();
-    Reads { scalars: finder.scalars, reaches }
+    let arrays = captures.iter().map(|v| matches!(types.get(v), Some(Ty::Array(_)))).collect();
+    Reads { scalars: finder.scalars, reaches, arrays }
 }
 
 struct Finder<'k> {

@@ -16,13 +16,14 @@ impl Cut<'_, '_> {
     pub fn reduce(&mut self, fold: &Fold, frame: &Frame<Cpu>) -> Results<super::Dist> {
         let results = self.reduce_rows(fold, frame);
         let (arrays, own) = self.agree(results)?;
-        let combined = self.combine(fold, &arrays, own)?;
+        let (combined, parts) = self.combine(fold, own)?;
         self.agree(combined)?;
         let results: Vec<HostValue> = arrays.iter().cloned().map(HostValue::Array).collect();
         self.run.count(|c| *c += self.launch.cost(&results));
         drop(results);
         let row_cuts = self.row_cuts();
-        let one = self.launch.space.rows == 1;
+        // Then all ranks have combined its parts.
+        let one = self.launch.space.rows == 1 && parts > 0;
         let k = fold.prims.len();
         let shared = |(i, a): (usize, Array)| match i < k {
             true if one => a.into(),
@@ -66,13 +67,12 @@ impl Cut<'_, '_> {
         Ok((results, partials))
     }
 
-    /// Combines the parts of each giant row, whose results all ranks tell each other.
+    /// Combines the parts of each giant row, whose results all ranks tell each other; how many parts there are.
     fn combine(
         &mut self,
         fold: &Fold,
-        results: &[Array],
         own: Vec<Array>,
-    ) -> Result<Result<(), RuntimeError>, RuntimeError> {
+    ) -> Result<(Result<(), RuntimeError>, usize), RuntimeError> {
         let space = &self.launch.space;
         let of = |p: &Chunk| -> Vec<Chunk> {
             space.row_chunks_in(p, 1).into_iter().filter(|c| c.part.is_some()).collect()
@@ -80,7 +80,7 @@ impl Cut<'_, '_> {
         let parts: Vec<Vec<Chunk>> = self.parts.iter().map(of).collect();
         let number = parts.iter().map(Vec::len).sum::<usize>();
         if number == 0 {
-            return Ok(Ok(()));
+            return Ok((Ok(()), 0));
         }
         let mut partials = Vec::new();
         for a in own {
@@ -98,7 +98,6 @@ impl Cut<'_, '_> {
         let row_cuts = self.row_cuts();
         let me = self.ranks().rank();
         let is_own = |row: usize| self.launch.space.rows == 1 || (row_cuts[me]..row_cuts[me + 1]).contains(&row);
-        debug_assert!(results.len() >= fold.prims.len());
         let mut first = 0;
         for row in parts.chunk_by(|a, b| a.row_lo == b.row_lo) {
             let (row_lo, row_hi) = (row[0].row_lo, row[0].row_lo + 1);
@@ -108,6 +107,6 @@ impl Cut<'_, '_> {
             }
             first += row.len();
         }
-        Ok(self.launch.check())
+        Ok((self.launch.check(), number))
     }
 }
