@@ -167,7 +167,8 @@ impl Array {
         let bytes = len.checked_mul(size).filter(|bytes| *bytes <= isize::MAX as usize);
         let bytes = bytes.ok_or(OutOfMemory((len as u64).saturating_mul(size as u64)))?;
         let used = used.min(len) * size;
-        let lack = OutOfMemory(used as u64);
+        // As much as whoever has all elements lacks.
+        let lack = OutOfMemory(bytes as u64);
         if used * 2 > bytes || !pool::is_mapped(bytes) {
             return Array::try_uninit(prim, len);
         }

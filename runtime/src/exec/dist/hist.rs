@@ -26,7 +26,7 @@ impl Run<'_, Dist> {
         taken: &mut Taken,
         span: Span,
     ) -> Results<Dist> {
-        let dests = dests.iter().map(|d| taken.take(*d)).collect::<Result<Vec<Shared>, _>>()?;
+        let dests = dests.iter().map(|d| taken.take_dest(*d, k)).collect::<Result<Vec<Shared>, _>>()?;
         let len = dests.iter().map(Held::len).min().unwrap_or(0);
         let alone = self.alone();
         let mut frame = taken.frame.clone();

@@ -257,16 +257,20 @@ fn operands(k: &Kernel) -> Vec<Operand> {
     all
 }
 
+fn slot_of(x: Operand) -> Option<Slot> {
+    match x {
+        Operand::Const(_) => None,
+        Operand::Copy(s) | Operand::Move(s) => Some(s),
+    }
+}
+
 impl Taken {
     /// Takes the operands out of a frame, those for the last time if they are used for the last time.
     pub fn new(k: &Kernel, frame: &mut Frame<Dist>) -> Result<Taken, RuntimeError> {
         let mut slots: Vec<(Slot, bool)> = Vec::new();
         for x in operands(k) {
-            let (slot, last) = match x {
-                Operand::Const(_) => continue,
-                Operand::Copy(s) => (s, false),
-                Operand::Move(s) => (s, true),
-            };
+            let Some(slot) = slot_of(x) else { continue };
+            let last = matches!(x, Operand::Move(_));
             match slots.iter_mut().find(|(s, _)| *s == slot) {
                 Some((_, moved)) => *moved |= last,
                 None => slots.push((slot, last)),
@@ -305,24 +309,25 @@ impl Taken {
 
     /// The array of an operand, if it is not whole.
     pub fn part(&self, x: Operand) -> Option<Shared> {
-        let (Operand::Copy(slot) | Operand::Move(slot)) = x else { return None };
+        let slot = slot_of(x)?;
         self.parts.iter().find(|(s, _)| *s == slot).map(|(_, a)| a.clone())
     }
 
-    /// The array of an operand, which the processor does not take.
-    pub fn take(&mut self, x: Operand) -> Result<Shared, RuntimeError> {
+    /// A destination of a kernel, which the processor does not take unless the kernel also reads it.
+    pub fn take_dest(&mut self, x: Operand, k: &Kernel) -> Result<Shared, RuntimeError> {
         let part = self.part(x);
-        if let Operand::Copy(slot) | Operand::Move(slot) = x {
+        let Some(slot) = slot_of(x) else { return Err(internal("a destination is an array")) };
+        let is_read = k.captures.iter().any(|c| slot_of(*c) == Some(slot));
+        if !is_read {
             self.parts.retain(|(s, _)| *s != slot);
         }
-        let array = self.frame.array(x)?;
+        let array = self.frame.array(if is_read { Operand::Copy(slot) } else { x })?;
         Ok(part.unwrap_or_else(|| array.into()))
     }
 
     /// Gets all arrays to all ranks, but for those of some operands.
     pub fn make_whole_but(&mut self, others: &[Operand], ranks: &Ranks) -> Result<(), RuntimeError> {
-        let slot = |x: &Operand| if let Operand::Copy(s) | Operand::Move(s) = x { Some(*s) } else { None };
-        let is_other = |s: Slot| others.iter().any(|x| slot(x) == Some(s));
+        let is_other = |s: Slot| others.iter().any(|x| slot_of(*x) == Some(s));
         self.parts.iter().filter(|(s, _)| !is_other(*s)).try_for_each(|(_, a)| a.make_whole(ranks))
     }
 

@@ -46,7 +46,7 @@ impl Run<'_, Dist> {
     ) -> Results<Dist> {
         let mut dests = Vec::new();
         for out in outs {
-            let arrays = out.dests().iter().map(|d| taken.take(*d));
+            let arrays = out.dests().iter().map(|d| taken.take_dest(*d, k));
             dests.push(arrays.collect::<Result<Vec<Shared>, RuntimeError>>()?);
         }
         let alone = self.alone();
