@@ -343,6 +343,11 @@ impl Array {
         Arc::get_mut(&mut self.buffer).is_some_and(|buffer| matches!(buffer, Buffer::Own(_) | Buffer::Part { .. }))
     }
 
+    /// The same without a claim to it.
+    pub(crate) fn is_held_once(&self) -> bool {
+        Arc::strong_count(&self.buffer) == 1 && matches!(&*self.buffer, Buffer::Own(_) | Buffer::Part { .. })
+    }
+
     /// Copies the buffer if it is shared.
     pub fn make_unique(&mut self) {
         if !self.is_unique() {

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::fmt;
 
-pub use reach::{ForRanks, Per, Reach, Stretch};
+pub use reach::{ForRanks, Inspector, Per, Reach, Stretch};
 
 /// Index of a variable in its function's frame.
 pub type Slot = u32;

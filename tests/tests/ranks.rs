@@ -39,7 +39,7 @@ fn check(path: &Path, sizes: &[usize]) -> Seen {
     let mut seen = Seen::default();
     let settings = Settings { options: Options::default(), ..Settings::default() };
     let result = calls(path, &settings, &mut |program: &Program, set| {
-        let one = program.call(&set.entry, set.args.clone(), &OPTIONS());
+        let one = ranks::call(program, &set.entry, &set.args, &OPTIONS(), 1, None).result;
         for size in sizes {
             let Outcome { result, volumes } =
                 ranks::call(program, &set.entry, &set.args, &OPTIONS(), *size, Some(2));

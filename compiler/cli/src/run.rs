@@ -103,7 +103,7 @@ fn prepared(
     options.entries = Entries::Chosen(args.call.entry.clone());
     let program = ranks::together(ranks, source::load(&args.file, &options))?;
     program.choose_entry(args.call.entry.as_deref()).map_err(|m| status::fail(&m))?;
-    if ranks.is_none_or(|r| r.size() == 1) {
+    if ranks.is_none() {
         prepare(&program, backend)?;
     }
     let options = CallOptions {

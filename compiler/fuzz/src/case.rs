@@ -16,6 +16,9 @@ pub struct Case {
     /// True if it is run by CUDA too.
     #[serde(default)]
     pub cuda: bool,
+    /// True if it is run on several ranks too.
+    #[serde(default)]
+    pub ranks: bool,
 }
 
 /// The entry point that must give `true`.

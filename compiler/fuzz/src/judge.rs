@@ -3,7 +3,7 @@
 //! The reference is the interpreter on CORE as lowering made it. Against it stand the interpreter after every pass,
 //! the flat interpreter on what flattening makes of each of these programs, and machine code with one and with two
 //! threads, once with work cut into the smallest chunks; then the flat and the sequential version and work by one and by three rows
-//! in turn, on the flat interpreter and as machine code; if the case says so, the usual version by CUDA as well. Both must count the same costs. Values must be equal; floats exactly, for programs must not depend on an order that the language leaves open. Where they
+//! in turn, on the flat interpreter and as machine code; if the case says so, by CUDA and on several ranks as well. Both must count the same costs. Values must be equal; floats exactly, for programs must not depend on an order that the language leaves open. Where they
 //! do, floats may differ by rounding, except between numbers of threads, of which there are more then. A
 //! call must fail everywhere or nowhere. Which of several errors is reported may differ between the reference and
 //! flattened code, but not between runs of one flattened program.
@@ -11,6 +11,7 @@
 use crate::case::{Call, Case, LAW};
 use crate::watch::{self, within};
 use par::pipeline::{Splitting, Versions};
+use par::ranks;
 use par::{Backend, CallOptions, CancelToken, Failure, Options, Program, RunFailure, Value};
 use par_runtime::io::compare::{Tolerance, compare};
 use par_runtime::{ErrorKind, Prim};
@@ -232,7 +233,13 @@ impl Judge<'_> {
             let found = self.outcome(last, i, on(Backend::Cuda), self.limits.other);
             self.compare(&flat, &found, &format!("{name}, cuda"), i, Same::Program)?;
         }
+        if self.case.ranks {
+            self.on_ranks(name, last, i)?;
+        }
         for (name, variant) in &self.variants {
+            if self.case.ranks {
+                self.on_ranks(name, variant, i)?;
+            }
             let flat = self.outcome(variant, i, on(Backend::FlatInterp), self.limits.other);
             self.compare(&expected, &flat, &format!("{name}, flat-interp"), i, Same::Meaning)?;
             self.machine(name, variant, &flat, i, &[(2, false)])?;
@@ -313,14 +320,40 @@ impl Judge<'_> {
         )
     }
 
+    /// Several ranks must do what one does, to the bit.
+    fn on_ranks(&self, name: &str, program: &Program, i: usize) -> Outcomes<()> {
+        let options = CallOptions { threads: 1, smallest_chunks: true, ..CallOptions::default() };
+        let run = |size: usize| {
+            self.outcome_of(program, i, &options, self.limits.other, |entry, args| {
+                ranks::call(program, entry, &args, &options, size, Some(2)).result
+            })
+        };
+        let one = run(1);
+        [2, 3, 4].into_iter().try_for_each(|size| {
+            let same = if self.case.rounded { Same::Bits } else { Same::Program };
+            self.compare(&one, &run(size), &format!("{name}, {size} ranks"), i, same)
+        })
+    }
+
     fn outcome(&self, program: &Program, i: usize, options: CallOptions, limit: Duration) -> Outcome {
+        self.outcome_of(program, i, &options, limit, |entry, args| program.call(entry, args, &options))
+    }
+
+    fn outcome_of(
+        &self,
+        program: &Program,
+        i: usize,
+        options: &CallOptions,
+        limit: Duration,
+        run: impl FnOnce(&str, Vec<Value>) -> Result<Value, RunFailure>,
+    ) -> Outcome {
         let call = &self.case.calls[i];
         let args = match arguments(program, call) {
             Ok(args) => args,
             Err(message) => return Outcome::Broken(Kind::Rejected, message),
         };
         let token = options.cancel.clone();
-        let result = watch::guarded(|| within(limit, &token, || program.call(&call.entry, args, &options)));
+        let result = watch::guarded(|| within(limit, &token, || run(&call.entry, args)));
         match result {
             Err(panic) => Outcome::Broken(Kind::Panic, panic),
             Ok(Ok(value)) => Outcome::Value(value),

@@ -106,9 +106,9 @@ impl Default for CallOptions {
 }
 
 impl CallOptions {
-    /// The ranks that a call runs on, if there are several.
-    pub(crate) fn several_ranks(&self) -> Option<&Ranks> {
-        self.ranks.as_ref().filter(|r| r.size() > 1 && self.backend == Backend::Cpu)
+    /// The ranks that a call runs on.
+    pub(crate) fn on_ranks(&self) -> Option<&Ranks> {
+        self.ranks.as_ref().filter(|_| self.backend == Backend::Cpu)
     }
 }
 
@@ -406,7 +406,7 @@ impl Program {
         measure: &mut Measure,
     ) -> Result<Value, RunFailure> {
         let backend = options.backend;
-        if options.several_ranks().is_none() {
+        if options.on_ranks().is_none() {
             self.prepare(backend)?;
         }
         let signature = self.entry(entry).ok_or_else(|| missing(entry))?;

@@ -65,6 +65,10 @@ pub fn call(
 /// The result of rank 0, if the others agree that there is one, or why there is none.
 fn together(mut results: Vec<Result<Value, RunFailure>>) -> Result<Value, RunFailure> {
     let words = |r: &Result<Value, RunFailure>| r.as_ref().err().map(ToString::to_string);
+    // Who was stopped leaves the others alone.
+    if let Some(stopped) = results.iter().position(|r| matches!(r, Err(RunFailure::Cancelled))) {
+        return results.swap_remove(stopped);
+    }
     let first = words(&results[0]);
     if let Some(rank) = results.iter().position(|r| words(r) != first) {
         let found = format!("rank 0 ends with {first:?}, rank {rank} with {:?}", words(&results[rank]));

@@ -14,8 +14,21 @@ pub struct ForRanks {
     pub reads: Vec<Reach>,
     /// Per capture, true for an array.
     pub arrays: Vec<bool>,
+    /// The elements that positions read and write of the array that they update in place, if it is one and this can be told.
+    pub own: Option<Reach>,
     /// The kernel with the indices and values of its scatters, or of its histogram, as ordinary results.
     pub listed: Option<Box<Kernel>>,
+    /// Where it reads arrays at indices that it computes, if that can be told before.
+    pub inspector: Option<Inspector>,
+}
+
+/// A kernel that gives the indices at which another one reads.
+#[derive(Serialize, Deserialize)]
+pub struct Inspector {
+    /// A map over the same space.
+    pub kernel: Box<Kernel>,
+    /// Per result: number of the capture that is read there.
+    pub of: Vec<usize>,
 }
 
 /// The elements of an array that a kernel reads.

@@ -29,6 +29,7 @@ Examples:
     par fuzz --mutate tests/golden        variations of the programs in a folder
     par fuzz --laws --size 20             derivatives only
     par fuzz --cuda --size 20             small programs, on a GPU too
+    par fuzz --ranks                      on several ranks too
     par fuzz --coverage --programs 1000   which constructs the programs reach
 
 Exit status: 0 all agree; 1 something differs; 101 something in Par failed a check of its own, panicked or crashed.";
@@ -61,6 +62,9 @@ pub struct Args {
     /// Run each program by CUDA too
     #[arg(long)]
     cuda: bool,
+    /// Run each program on two, three and four ranks too, which are threads
+    #[arg(long)]
+    ranks: bool,
     /// Time to shrink each finding, in seconds
     #[arg(long, value_name = "N", default_value = "120")]
     shrink: u64,
@@ -93,7 +97,7 @@ pub fn fuzz(args: &Args) -> Result<Status, Status> {
     let end = Instant::now() + Duration::from_secs(args.seconds);
     for seed in seeds(args).take_while(|_| Instant::now() < end) {
         if let Some(case) = make(args, &sources, seed) {
-            campaign.one(seed, &Case { cuda: args.cuda, ..case })?;
+            campaign.one(seed, &Case { cuda: args.cuda, ranks: args.ranks, ..case })?;
         }
     }
     Ok(campaign.summary.finish())

@@ -148,12 +148,28 @@ impl<'t, M: Module> Compiler<'t, M> {
         let reads = reads::of(kernel, captures, &self.facts, self.types);
         let listed = match reads::listed(kernel, self.types) {
             Some((listed, pattern)) => {
-                let functions = self.kernel(&listed, &pattern, &format!("{name}_listed"))?;
+                let functions = self.kernel_alone(&listed, &pattern, &format!("{name}_listed"))?;
                 Some(Box::new((listed, functions)))
             }
             None => None,
         };
-        Ok(ForRanks { reads, listed })
+        let inspector = match reads::inspector(kernel, captures, &reads) {
+            Some((inspector, of)) => {
+                let pattern = vec![Ty::Array(par_ir::Prim::I64); of.len()];
+                let functions = self.kernel_alone(&inspector, &pattern, &format!("{name}_inspector"))?;
+                Some(Box::new((inspector, functions, of)))
+            }
+            None => None,
+        };
+        Ok(ForRanks { reads, listed, inspector })
+    }
+
+    /// A kernel of which ranks need to know nothing.
+    fn kernel_alone(&mut self, kernel: &Kernel, pattern: &[Ty], name: &str) -> Result<Functions, String> {
+        let ranks = std::mem::replace(&mut self.ranks, false);
+        let functions = self.kernel(kernel, pattern, name);
+        self.ranks = ranks;
+        functions
     }
 
     fn function(
@@ -298,6 +314,7 @@ pub struct Functions {
 struct ForRanks {
     reads: reads::Reads,
     listed: Option<Box<(Kernel, Functions)>>,
+    inspector: Option<Box<(Kernel, Functions, Vec<usize>)>>,
 }
 
 impl KernelCode {

@@ -1,13 +1,14 @@
 //! Plans of kernels.
 
 use super::lanes::any_order;
+use super::reads::Reads;
 use super::{ForRanks, Functions, KernelCode};
 use crate::plan::{Code, Live, Operands, all_outs};
 use crate::{cost, work};
 use par_ir::Var;
 use par_ir::flat::{Kernel, KernelKind};
 use par_ir::ty::Atom;
-use par_runtime::plan::{self, Fold, Operand};
+use par_runtime::plan::{self, Fold, Inspector, Operand};
 
 impl Code for KernelCode {
     type Kernel = plan::Kernel;
@@ -27,8 +28,11 @@ impl Code for KernelCode {
         let ranks = ranks.map(|r| for_ranks(r, (&functions.captures, &captures, space), operands, live));
         let mut plan = plan_of(kernel, functions, (space, captures), kind, ranks.transpose()?)?;
         // What depends on cost, the parts of giant rows, is then the same; and counted is what the program does.
-        if let Some(listed) = plan.ranks.as_mut().and_then(|r| r.listed.as_mut()) {
-            (listed.cost, listed.work) = (plan.cost, plan.work);
+        if let Some(ranks) = &mut plan.ranks {
+            let inspector = ranks.inspector.as_mut().map(|i| &mut i.kernel);
+            for other in ranks.listed.as_mut().into_iter().chain(inspector) {
+                (other.cost, other.work) = (plan.cost, plan.work);
+            }
         }
         Ok(plan)
     }
@@ -66,20 +70,22 @@ fn for_ranks(
     operands: &mut Operands,
     live: &mut Live,
 ) -> Result<plan::ForRanks, String> {
-    let listed = match ranks.listed {
-        Some(listed) => {
-            let (kernel, functions) = *listed;
-            let at = |v: &Var| vars.iter().position(|w| w == v).map(|i| captures[i]);
-            let captures = functions.captures.iter().map(at).collect::<Option<Vec<Operand>>>();
-            let captures = captures.ok_or("a list of what is scattered reads something else")?;
-            let kind = kernel_kind(&kernel, &functions, operands, live)?;
-            Some(Box::new(plan_of(&kernel, functions, (space, captures), kind, None)?))
-        }
-        None => None,
+    let at = |v: &Var| vars.iter().position(|w| w == v).map(|i| captures[i]);
+    let mut same = |kernel: &Kernel, functions: Functions| {
+        let captures = functions.captures.iter().map(at).collect::<Option<Vec<Operand>>>();
+        let captures = captures.ok_or("a kernel for ranks reads something else")?;
+        let kind = kernel_kind(kernel, &functions, operands, live)?;
+        plan_of(kernel, functions, (space, captures), kind, None).map(Box::new)
     };
+    let listed = ranks.listed.map(|l| { let (kernel, functions) = *l; same(&kernel, functions) }).transpose()?;
+    let inspector = ranks.inspector.map(|i| {
+        let (kernel, functions, of) = *i;
+        same(&kernel, functions).map(|kernel| Inspector { kernel, of })
+    });
+    let inspector = inspector.transpose()?;
     let scalars = operands.vars(&ranks.reads.scalars, live);
-    let (reads, arrays) = (ranks.reads.reaches, ranks.reads.arrays);
-    Ok(plan::ForRanks { scalars, reads, arrays, listed })
+    let Reads { reaches: reads, arrays, own, .. } = ranks.reads;
+    Ok(plan::ForRanks { scalars, reads, arrays, own, listed, inspector })
 }
 
 fn kernel_kind(

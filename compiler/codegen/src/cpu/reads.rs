@@ -7,12 +7,14 @@
 //! ```
 
 use par_ir::access::{Access, Facts, Form, Symbol, Value};
+use par_ir::core::{At, Exp, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out, Ty};
 use par_ir::prim::{BinOp, PrimOp};
+use par_ir::ty::Atom;
 use par_ir::visit::Code as _;
 use par_ir::{Prim, Var};
 use par_runtime::plan::{Per, Reach, Stretch, Sum};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// The reads of a kernel, per capture.
 pub struct Reads {
@@ -22,15 +24,23 @@ pub struct Reads {
     pub reaches: Vec<Reach>,
     /// Per capture, true for an array.
     pub arrays: Vec<bool>,
+    /// Of the only array that the kernel updates in place, if it does nothing else by index.
+    pub own: Option<Reach>,
 }
 
 /// The reads of captured arrays.
 pub fn of(kernel: &Kernel, captures: &[Var], facts: &Facts, types: &HashMap<Var, Ty>) -> Reads {
     let access = Access::of(kernel, facts);
     let mut finder = Finder { access: &access, scalars: Vec::new() };
-    let reaches = captures.iter().map(|v| finder.reach(kernel, *v)).collect();
+    let reach = |v: &Var| match facts.offsets(*v) {
+        // All ranks have descriptors.
+        Some(_) => Reach::Within(Vec::new()),
+        None => finder.reach(kernel, *v),
+    };
+    let reaches = captures.iter().map(reach).collect();
+    let own = finder.own(kernel, captures);
     let arrays = captures.iter().map(|v| matches!(types.get(v), Some(Ty::Array(_)))).collect();
-    Reads { scalars: finder.scalars, reaches, arrays }
+    Reads { scalars: finder.scalars, reaches, arrays, own }
 }
 
 struct Finder<'k> {
@@ -58,6 +68,36 @@ impl Finder<'_> {
             found.into_iter().for_each(|s| all.extend((!all.contains(&s)).then_some(s)));
         }
         Reach::Within(all)
+    }
+
+    /// The elements of an array that the kernel owns which positions read and update.
+    fn own(&mut self, kernel: &Kernel, captures: &[Var]) -> Option<Reach> {
+        let KernelKind::Map(outs) = &kernel.kind else { return None };
+        let owned = outs.iter().filter(|o| matches!(o, Out::Own { .. })).count();
+        if owned != 1 || outs.iter().any(|o| matches!(o, Out::Scatter(_))) {
+            return None;
+        }
+        let mut indices: Vec<Form> = Vec::new();
+        let access = self.access;
+        // Versions of the array are bound in the body.
+        let read = access.reads().filter(|r| !captures.contains(&r.array));
+        indices.extend(read.map(|r| r.index.clone()));
+        let mut all_found = true;
+        kernel.body.stms.iter().for_each(|s| {
+            each_update(s, &mut |at| match at {
+                [At::Index(x)] => match access.form(*x) {
+                    Some(form) => indices.push(form),
+                    None => all_found = false,
+                },
+                _ => all_found = false,
+            })
+        });
+        let mut all: Vec<Stretch> = Vec::new();
+        for index in &indices {
+            let found = self.stretches(index).filter(|_| all_found)?;
+            found.into_iter().for_each(|s| all.extend((!all.contains(&s)).then_some(s)));
+        }
+        all_found.then_some(Reach::Within(all))
     }
 
     /// Where an index is. One that is the smaller or larger of two is where they are.
@@ -174,4 +214,88 @@ fn listed_outs(outs: &[Out], types: &HashMap<Var, Ty>) -> Option<Vec<Out>> {
         }
     }
     Some(all)
+}
+
+/// The kernel that gives the indices at which other arrays are read than where positions say, and per result the capture that is read; none if there are
+/// none, or they are known only after a branch, in a loop, or after another such read.
+pub fn inspector(kernel: &Kernel, captures: &[Var], reads: &Reads) -> Option<(Kernel, Vec<usize>)> {
+    let is_random = |i: &usize| reads.arrays[*i] && reads.reaches[*i] == Reach::Any;
+    let random: Vec<usize> = (0..captures.len()).filter(is_random).collect();
+    let mut indices: Vec<(usize, Atom)> = Vec::new();
+    let mut all_found = !random.is_empty() && kernel.after().is_none();
+    let mut note = |array: Var, index: &[Atom]| {
+        let Some(i) = random.iter().find(|i| captures[**i] == array) else { return };
+        match index {
+            [x] if !indices.contains(&(*i, *x)) => indices.push((*i, *x)),
+            [_] => {}
+            _ => all_found = false,
+        }
+    };
+    kernel.prologue.iter().for_each(|s| each_index(s, &mut note));
+    kernel.body.stms.iter().for_each(|s| each_index(s, &mut note));
+    let in_operator = random.iter().any(|i| !indices.iter().any(|(k, _)| k == i));
+    if !all_found || in_operator {
+        return None;
+    }
+    let wanted = indices.iter().filter_map(|(_, x)| x.var()).collect();
+    let is_near = |v: Var| captures.iter().position(|c| *c == v).is_some_and(|i| !random.contains(&i));
+    let (body, wanted) = sliced(&kernel.body.stms, wanted, &is_near)?;
+    let (prologue, wanted) = sliced(&kernel.prologue, wanted, &is_near)?;
+    let mut outside: BTreeSet<Var> = captures.iter().copied().collect();
+    outside.extend(kernel.binders());
+    if !wanted.is_subset(&outside) {
+        return None;
+    }
+    let mut inspector = kernel.clone();
+    inspector.kind = KernelKind::Map(vec![Out::Elem(Prim::I64); indices.len()]);
+    inspector.prologue = prologue;
+    inspector.body.stms = body;
+    inspector.body.results = indices.iter().map(|(_, x)| *x).collect();
+    Some((inspector, indices.into_iter().map(|(i, _)| i).collect()))
+}
+
+/// Calls `note` with the places of all updates in a statement.
+fn each_update(stm: &Stm, note: &mut dyn FnMut(&[At])) {
+    if let Exp::Update { at, .. } = &stm.exp {
+        note(at);
+    }
+    stm.exp.for_each_body(|b| b.stms.iter().for_each(|s| each_update(s, note)));
+}
+
+/// Calls `note` with all reads of arrays in a statement.
+fn each_index(stm: &Stm, note: &mut dyn FnMut(Var, &[Atom])) {
+    if let Exp::Index(array, index) = &stm.exp {
+        note(*array, index);
+    }
+    stm.exp.for_each_body(|b| b.stms.iter().for_each(|s| each_index(s, note)));
+}
+
+/// The statements that these variables are computed by, and what they are computed from; none if one of them may do more than compute, or reads
+/// what is not near.
+fn sliced(
+    stms: &[Stm],
+    mut wanted: BTreeSet<Var>,
+    is_near: &dyn Fn(Var) -> bool,
+) -> Option<(Vec<Stm>, BTreeSet<Var>)> {
+    let mut kept = Vec::new();
+    for stm in stms.iter().rev() {
+        let [p] = stm.pat.as_slice() else {
+            if stm.pat.iter().any(|p| wanted.contains(&p.var)) {
+                return None;
+            }
+            continue;
+        };
+        if !wanted.remove(&p.var) {
+            continue;
+        }
+        match &stm.exp {
+            Exp::Atom(x) => wanted.extend(x.var()),
+            Exp::Prim(op, xs) if !op.divides() => wanted.extend(xs.iter().filter_map(|x| x.var())),
+            Exp::Index(array, index) if is_near(*array) => wanted.extend(index.iter().filter_map(|x| x.var())),
+            _ => return None,
+        }
+        kept.push(stm.clone());
+    }
+    kept.reverse();
+    Some((kept, wanted))
 }

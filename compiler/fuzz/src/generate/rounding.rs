@@ -101,7 +101,7 @@ pub(super) fn program(seed: u64) -> Generated {
     let calls = SIZES.iter().map(|n| call(*n, &mut rng)).collect();
     let source = (LIBRARY.to_string() + &main).replace("{T}", float);
     let forms = BTreeMap::from([("order of floats", 1)]);
-    Generated { case: Case { source, calls, rounded: true, cuda: false }, forms }
+    Generated { case: Case { source, calls, rounded: true, cuda: false, ranks: false }, forms }
 }
 
 /// One of these, with a function of a number in it.

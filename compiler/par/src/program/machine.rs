@@ -16,7 +16,7 @@ pub(super) struct Machine {
     executable: OnceLock<Executable>,
     /// The same plan, whose kernels count.
     counting: OnceLock<Executable>,
-    /// The same plan, for several ranks.
+    /// The same plan, for ranks.
     ranked: OnceLock<Executable>,
     /// On a GPU.
     cuda: OnceLock<Executable>,
@@ -50,7 +50,7 @@ impl Pipeline<'_> {
         self.codegen_step(|| par_codegen::cpu::compile_counting(flat)).map_err(wrong)
     }
 
-    /// FLAT to machine code for several ranks.
+    /// FLAT to machine code for ranks.
     fn codegen_ranked(&self, flat: &flat::Program) -> Result<Executable, Failure> {
         self.codegen_step(|| par_codegen::cpu::compile_for_ranks(flat)).map_err(wrong)
     }
@@ -115,7 +115,7 @@ impl Program {
         made(&self.machine.counting, || self.pipeline().codegen_counting(self.flat()?))
     }
 
-    /// The program as machine code for several ranks.
+    /// The program as machine code for ranks.
     pub fn ranked(&self) -> Result<&Executable, Failure> {
         made(&self.machine.ranked, || self.pipeline().codegen_ranked(self.flat()?))
     }
@@ -189,14 +189,14 @@ impl Machine {
         let counting = matches!(measure, Measure::Costs { counting: true, .. });
         let executable = match program.chosen(options.backend) {
             Backend::Cuda => program.cuda()?,
-            _ if options.several_ranks().is_some() => program.ranked()?,
+            _ if options.on_ranks().is_some() => program.ranked()?,
             _ if counting => program.counting()?,
             _ => program.executable()?,
         };
         let fun = executable.entry(entry).ok_or_else(|| missing(entry))?;
         executable.prepare(fun).map_err(not_loaded)?;
         let CallOptions { threads, ref cancel, smallest_chunks, keep_on_device, .. } = *options;
-        let ranks = options.several_ranks().cloned();
+        let ranks = options.on_ranks().cloned();
         let options = par_runtime::Options {
             threads,
             ranks,

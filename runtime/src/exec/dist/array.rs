@@ -112,6 +112,11 @@ impl Shared {
         self.array
     }
 
+    /// True if it would be updated in place.
+    pub fn is_held_once(&self) -> bool {
+        self.array.is_held_once()
+    }
+
     /// True if this rank has all elements, as all ranks have.
     pub fn is_whole(&self) -> bool {
         self.parts.as_ref().is_none_or(|p| p.whole.get())

@@ -4,7 +4,6 @@
 
 use super::kernel::{Cut, Taken};
 use super::lists::{List, Received};
-use super::scatter::reads_of;
 use super::{Dist, Shared, even_cuts};
 use crate::array::Array;
 use crate::check::{RuntimeError, Span};
@@ -32,14 +31,10 @@ impl Run<'_, Dist> {
         let mut frame = taken.frame.clone();
         let few = exact && dests.iter().all(Shared::is_whole);
         let made = if few && len.saturating_mul(4 * self.ranks().size()) <= self.positions(k, &frame)? {
-            let reads: Vec<_> = info.reads.iter().collect();
-            let cut = self.cut(&alone, k, &reads, scalars, taken, span)?;
+            let cut = self.cut(&alone, (k, k), info, scalars, taken, span)?;
             self.few_bins(cut, fold, &frame, dests)?
         } else {
-            // The operator may read arrays, too.
-            taken.make_whole_but(&listed.captures, self.ranks())?;
-            let reads = reads_of(k, listed, info);
-            let cut = self.cut(&alone, listed, &reads, scalars, taken, span)?;
+            let cut = self.cut(&alone, (k, listed), info, scalars, taken, span)?;
             let (cut, lists) = cut.lists(&mut taken.frame)?;
             let mut update = alone.prepare(k, &mut frame, span)?;
             update.set_initial(fold, &frame)?;

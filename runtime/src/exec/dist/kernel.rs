@@ -8,9 +8,9 @@ use crate::exec::cpu::Cpu;
 use crate::exec::device::{Held, Results};
 use crate::exec::frame::{Frame, HostValue};
 use crate::exec::launch::Launch;
-use crate::exec::space::Chunk;
+use crate::exec::space::{self, Chunk};
 use crate::exec::{Run, internal, threads};
-use crate::plan::{Kernel, KernelKind, Operand, Out, Reach, Slot, Space};
+use crate::plan::{ForRanks, Kernel, KernelKind, Operand, Out, Slot, Space};
 use crate::prim::Scalar;
 use crate::ranks::Ranks;
 
@@ -40,55 +40,84 @@ impl Run<'_, Dist> {
         let (rows, total) = extent(&k.space, frame)?;
         let scalars = info.scalars.iter().map(|x| frame.int(*x)).collect::<Result<Vec<i64>, _>>()?;
         let positions = rows.saturating_add(total);
+        let mut taken = Taken::new(k, frame)?;
         if self.device.is_large(positions) {
             if let Some(listed) = &info.listed {
-                return self.listed(k, listed, info, &scalars, frame, span);
+                return self.listed(k, listed, info, &scalars, taken, span);
+            }
+            if let Some(cuts) = self.own_cuts(k, info, &scalars, &taken, span)? {
+                return self.in_place(k, info, &scalars, taken, cuts, span);
             }
             if is_cut(&k.kind) {
-                let mut taken = Taken::new(k, frame)?;
                 let alone = self.alone();
-                let reads: Vec<&Reach> = info.reads.iter().collect();
-                let cut = self.cut(&alone, k, &reads, &scalars, &mut taken, span)?;
+                let cut = self.cut(&alone, (k, k), info, &scalars, &mut taken, span)?;
                 return cut.results(&mut taken.frame);
             }
         }
         self.ranks().traffic.repeated();
-        let mut taken = Taken::new(k, frame)?;
         taken.make_whole(self.ranks())?;
         let results = self.alone().kernel(k, &mut taken.frame, span);
         let results = self.device.settle(8 * positions, results)?;
         results.into_iter().map(whole).collect()
     }
 
-    /// Prepares a kernel to be run in parts: each rank gets what its positions read.
+    /// Prepares a kernel to be run in parts: each rank gets what its positions read. `of` is the kernel that it runs for, whose reads are known.
     pub fn cut<'r>(
         &'r self,
         alone: &'r Run<'r, Cpu>,
-        k: &'r Kernel,
-        reads: &[&Reach],
+        (of, k): (&Kernel, &'r Kernel),
+        info: &ForRanks,
         scalars: &[i64],
         taken: &mut Taken,
         span: Span,
     ) -> Result<Cut<'r, 'r>, RuntimeError> {
         let ranks = self.ranks();
-        let arrays: Vec<Option<Shared>> = k.captures.iter().map(|x| taken.part(*x)).collect();
+        let parts = self.parts(k, &taken.frame, span)?;
+        self.fetch_reads((&of.captures, info), scalars, taken, &parts, span)?;
         taken.parts.clear();
         let mut launch = alone.prepare(k, &mut taken.frame, span)?;
-        let parts = match &k.kind {
-            KernelKind::Map(_) | KernelKind::Hist { .. } => launch.space.position_parts(ranks.size()),
-            _ => launch.space.rank_parts(ranks.size()),
-        };
-        for (a, reach) in arrays.iter().zip(reads) {
-            let Some(a) = a else { continue };
-            let needed = |p: &Chunk| reach.elements(scalars, p.row_lo..p.row_hi, p.lo..p.hi, a.len());
-            a.fetch(ranks, &parts.iter().map(needed).collect::<Vec<_>>())?;
-        }
-        drop(arrays);
         self.note_rows(|| launch.space.summary());
         let own = &parts[ranks.rank()];
         ranks.traffic.cut(own.hi - own.lo);
         launch.here = Some((own.hi - own.lo + own.row_hi - own.row_lo, launch.space.total + launch.space.rows));
         Ok(Cut { run: self, launch, parts, span })
+    }
+}
+
+impl Run<'_, Dist> {
+    /// The parts of a kernel's space.
+    pub fn parts(&self, k: &Kernel, frame: &Frame<Cpu>, span: Span) -> Result<Vec<Chunk>, RuntimeError> {
+        let mut space = space::Space::resolve(k, &mut frame.clone(), span)?;
+        if self.device.cpu.smallest_chunks {
+            space.cut_small();
+        }
+        let ranks = self.ranks().size();
+        Ok(match &k.kind {
+            KernelKind::Map(_) | KernelKind::Hist { .. } => space.position_parts(ranks),
+            _ => space.rank_parts(ranks),
+        })
+    }
+
+    /// Gets to each rank what its part reads.
+    fn fetch_reads(
+        &self,
+        (captures, info): (&[Operand], &ForRanks),
+        scalars: &[i64],
+        taken: &Taken,
+        parts: &[Chunk],
+        span: Span,
+    ) -> Result<(), RuntimeError> {
+        let arrays: Vec<Option<Shared>> = captures.iter().map(|x| taken.part(*x)).collect();
+        let inspected = |i: &usize| info.inspector.as_ref().is_some_and(|inspector| inspector.of.contains(i));
+        for (i, (a, reach)) in arrays.iter().zip(&info.reads).enumerate() {
+            let Some(a) = a.as_ref().filter(|_| !inspected(&i)) else { continue };
+            let needed = |p: &Chunk| reach.elements(scalars, p.row_lo..p.row_hi, p.lo..p.hi, a.len());
+            a.fetch(self.ranks(), &parts.iter().map(needed).collect::<Vec<_>>())?;
+        }
+        match &info.inspector {
+            Some(inspector) => self.fetch_random(inspector, taken, &arrays, parts, span),
+            None => Ok(()),
+        }
     }
 }
 
@@ -138,15 +167,20 @@ impl<'k> Cut<'_, 'k> {
 
     pub fn map(&mut self, outs: &[Out], frame: &mut Frame<Cpu>) -> Result<Vec<Array>, RuntimeError> {
         let arrays = self.launch.all_outputs(outs, frame);
+        self.run_map(arrays)
+    }
+
+    /// Runs the kernel at this rank's positions, if there is memory for its outputs.
+    pub fn run_map(&mut self, outputs: Result<Vec<Array>, RuntimeError>) -> Result<Vec<Array>, RuntimeError> {
         let own = self.own();
-        if arrays.is_ok() && own.lo < own.hi {
+        if outputs.is_ok() && own.lo < own.hi {
             let launch = &self.launch;
             let chunks = launch.space.balanced_chunks_of(&own, launch.threads);
             threads::run(launch.threads, chunks.len(), |i| {
                 launch.run_chunk(launch.kernel.code, &launch.env, &chunks[i]);
             });
         }
-        self.agree(arrays)
+        self.agree(outputs)
     }
 
     /// Cuts of arrays with so many elements per position.
@@ -323,12 +357,6 @@ impl Taken {
         }
         let array = self.frame.array(if is_read { Operand::Copy(slot) } else { x })?;
         Ok(part.unwrap_or_else(|| array.into()))
-    }
-
-    /// Gets all arrays to all ranks, but for those of some operands.
-    pub fn make_whole_but(&mut self, others: &[Operand], ranks: &Ranks) -> Result<(), RuntimeError> {
-        let is_other = |s: Slot| others.iter().any(|x| slot_of(*x) == Some(s));
-        self.parts.iter().filter(|(s, _)| !is_other(*s)).try_for_each(|(_, a)| a.make_whole(ranks))
     }
 
     /// Gets all arrays to all ranks.

@@ -15,6 +15,8 @@ mod filter;
 mod hist;
 mod kernel;
 mod lists;
+mod own;
+mod random;
 mod reduce;
 mod rope;
 mod scan;
@@ -47,6 +49,7 @@ pub struct Dist {
     cpu: Cpu,
     ranks: Ranks,
     window: Arc<Window>,
+    memory: random::Memory,
     /// Memory is limited, so that one rank may have none where others have.
     is_limited: bool,
 }
@@ -74,7 +77,7 @@ impl Dist {
     pub fn new(cpu: Cpu, ranks: Ranks, is_limited: bool) -> Dist {
         // Where order is not told, threads would have to agree on it with those of other ranks.
         let cpu = Cpu { reproducible: true, ..cpu };
-        Dist { cpu, ranks, window: Arc::default(), is_limited }
+        Dist { cpu, ranks, window: Arc::default(), memory: random::Memory::default(), is_limited }
     }
 
     fn is_large(&self, n: usize) -> bool {

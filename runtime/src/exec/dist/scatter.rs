@@ -9,7 +9,7 @@ use crate::exec::cpu::Cpu;
 use crate::exec::device::{Held, Results};
 use crate::exec::frame::{Frame, HostValue};
 use crate::exec::{Run, internal, out_of_memory};
-use crate::plan::{ForRanks, Kernel, KernelKind, Out, Reach};
+use crate::plan::{ForRanks, Kernel, KernelKind, Out};
 use crate::prim::Scalar;
 use std::ops::Range;
 
@@ -21,10 +21,9 @@ impl Run<'_, Dist> {
         listed: &Kernel,
         info: &ForRanks,
         scalars: &[i64],
-        frame: &mut Frame<Dist>,
+        mut taken: Taken,
         span: Span,
     ) -> Results<Dist> {
-        let mut taken = Taken::new(k, frame)?;
         match &k.kind {
             KernelKind::Map(outs) | KernelKind::Scan { outs: Some(outs), .. } => {
                 self.scattered((k, listed), outs, (info, scalars), &mut taken, span)
@@ -50,8 +49,7 @@ impl Run<'_, Dist> {
             dests.push(arrays.collect::<Result<Vec<Shared>, RuntimeError>>()?);
         }
         let alone = self.alone();
-        let reads = reads_of(k, listed, info);
-        let cut = self.cut(&alone, listed, &reads, scalars, taken, span)?;
+        let cut = self.cut(&alone, (k, listed), info, scalars, taken, span)?;
         let (cut, lists) = cut.lists(&mut taken.frame)?;
         self.count(|c| *c += cut.launch.base_cost());
         let mut lists = lists.into_iter();
@@ -117,12 +115,9 @@ impl Run<'_, Dist> {
         whole: bool,
         span: Span,
     ) -> Result<(Array, Option<Vec<usize>>), RuntimeError> {
-        let mut a = a;
-        let (elements, bytes) = (a.len(), a.size());
-        if !a.is_unique() {
-            self.count(|c| c.copy(elements, bytes));
-        }
         if whole {
+            let bytes = a.size();
+            self.count_copy(&a);
             let mut a = a.into_array();
             let copied = a.try_make_unique().map_err(|e| out_of_memory(e, span));
             self.device.settle(bytes, copied)?;
@@ -130,12 +125,31 @@ impl Run<'_, Dist> {
         }
         let mut cuts = even_cuts(len, self.ranks().size());
         let last = cuts.len() - 1;
-        cuts[last] = elements;
+        cuts[last] = a.len();
+        self.for_update_at(a, cuts, span).map(|(a, cuts)| (a, Some(cuts)))
+    }
+
+    /// Counts the copy of an array that somebody else holds.
+    fn count_copy(&self, a: &Shared) {
+        let (elements, bytes) = (a.len(), a.size());
+        if !a.is_held_once() {
+            self.count(|c| c.copy(elements, bytes));
+        }
+    }
+
+    /// An array that is about to be updated, each rank the elements between its cuts.
+    pub fn for_update_at(
+        &self,
+        a: Shared,
+        cuts: Vec<usize>,
+        span: Span,
+    ) -> Result<(Array, Vec<usize>), RuntimeError> {
+        let bytes = a.size();
+        self.count_copy(&a);
         let needed: Vec<Range<usize>> = cuts.windows(2).map(|c| c[0]..c[1]).collect();
         a.fetch(self.ranks(), &needed)?;
         let parts = a.into_parts(self.ranks(), cuts).map_err(|e| out_of_memory(e, span));
-        let (a, cuts) = self.device.settle(bytes, parts)?;
-        Ok((a, Some(cuts)))
+        self.device.settle(bytes, parts)
     }
 
     /// `n` times `x` where this rank has elements between its cuts.
@@ -164,10 +178,4 @@ impl Cut<'_, '_> {
         };
         Ok((self, arrays))
     }
-}
-
-/// The reads of the captures of a list, which are captures of the kernel.
-pub fn reads_of<'k>(k: &Kernel, listed: &Kernel, info: &'k ForRanks) -> Vec<&'k Reach> {
-    let of = |x| k.captures.iter().position(|y| y == x).and_then(|i| info.reads.get(i));
-    listed.captures.iter().map(|x| of(x).unwrap_or(&Reach::Any)).collect()
 }
