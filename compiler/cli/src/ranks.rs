@@ -3,9 +3,12 @@
 use crate::status::{self, Status};
 use crate::{ice, output, run};
 use clap::{Parser, Subcommand};
+use par::testing::{self, DataSet, NoData, Settings};
+use par::{CallOptions, Program};
 use par_runtime::ranks::{Ranks, Volume};
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
 const AFTER_HELP: &str = "\
@@ -31,6 +34,9 @@ enum Command {
     Bench(BenchArgs),
     /// Show which operations of a program are cut among ranks, and what they send
     Explain(ExplainArgs),
+    /// Run the calls in programs' tests on all ranks and on each alone, and compare
+    #[command(hide = true)]
+    Check(CheckArgs),
 }
 
 #[derive(clap::Args)]
@@ -59,7 +65,17 @@ struct BenchArgs {
 struct ExplainArgs {
     /// The program
     #[arg(value_name = "FILE")]
-    file: std::path::PathBuf,
+    file: PathBuf,
+}
+
+#[derive(clap::Args)]
+struct CheckArgs {
+    /// Programs, or folders with programs
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Of several programs, every Kth
+    #[arg(long, value_name = "K", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    every: u32,
 }
 
 /// From which sizes on ranks share work.
@@ -99,6 +115,7 @@ fn execute(command: Command, ranks: Ranks) -> Status {
         Command::Run(args) => run_all(&args, args.cuts.of(ranks)),
         Command::Bench(args) => bench(&args, args.cuts.of(ranks)),
         Command::Explain(args) => explain(&args, &ranks),
+        Command::Check(args) => check(&args, ranks),
     }
     .unwrap_or_else(|status| status)
 }
@@ -139,6 +156,48 @@ fn explain(args: &ExplainArgs, ranks: &Ranks) -> Result<Status, Status> {
         output::text(&text)?;
     }
     Ok(Status::Success)
+}
+
+/// Compares calls on ranks, on arrays of two elements and more, with the same calls on one.
+fn check(args: &CheckArgs, ranks: Ranks) -> Result<Status, Status> {
+    let ranks = ranks.with_least(2);
+    let mut files = Vec::new();
+    for path in &args.files {
+        let found = crate::files::programs(path);
+        files.extend(found.map_err(|e| status::fail(&format!("{}: {e}", path.display())))?);
+    }
+    let (mut calls, mut wrong) = (0, 0);
+    for file in files.iter().step_by(args.every as usize) {
+        let compared = testing::calls(file, &Settings::default(), &mut |program, set| {
+            calls += 1;
+            if !is_same_on(&ranks, program, &set) {
+                wrong += 1;
+                status::say(&format!("{}: {}, {}: another result", file.display(), set.entry, set.name));
+            }
+        });
+        if let Err(NoData::Mistake(message)) = compared {
+            return Err(status::fail(&message));
+        }
+    }
+    let words = format!("{calls} calls on {} ranks, {wrong} with other results\n", ranks.size());
+    if ranks.rank() == 0 {
+        output::text(&words)?;
+    }
+    let all = ranks.all_gather_number(wrong).map_err(|e| status::fail(&e.to_string()))?;
+    Ok(if all[0] == 0 { Status::Success } else { Status::Failed })
+}
+
+/// True if a call gives the same bits, or the same error, on all ranks together and on one. Rank 0 knows.
+fn is_same_on(ranks: &Ranks, program: &Program, set: &DataSet) -> bool {
+    let options = || CallOptions { threads: 1, smallest_chunks: true, ..CallOptions::default() };
+    let alone = program.call(&set.entry, set.args.clone(), &options());
+    let options = CallOptions { ranks: Some(ranks.clone()), ..options() };
+    let together = program.call(&set.entry, set.args.clone(), &options);
+    match (alone, together) {
+        (Ok(a), Ok(b)) => ranks.rank() > 0 || par::print_value(&a) == par::print_value(&b),
+        (Err(a), Err(b)) => a.to_string() == b.to_string(),
+        _ => false,
+    }
 }
 
 /// Says something as the rank that speaks.

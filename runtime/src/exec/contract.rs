@@ -18,6 +18,7 @@ use crate::array::Array;
 use crate::check::RuntimeError;
 use crate::plan::{Contraction, EnvLayout, ErrorRecord, Factor, Products, Sum};
 use crate::prim::Prim;
+use std::ops::Range;
 use tile::{Accumulators, Number, ROWS, Tile};
 
 /// Rows of a chunk, the work of one thread at a time.
@@ -65,24 +66,31 @@ unsafe impl Sync for Target {}
 
 impl Launch<'_> {
     /// Sizes of the contraction, if it is large enough to be done as one.
-    fn contraction_sizes(&self, c: &Contraction) -> Option<Products> {
+    pub fn contraction_sizes(&self, c: &Contraction) -> Option<Products> {
         let sizes = c.sizes(self.captures(), self.space.rows, self.space.total)?;
         [sizes.rows, sizes.columns, sizes.depth].into_iter().all(|n| n >= FEW).then_some(sizes)
     }
 
     /// Does the kernel as a contraction, if it is one and large enough: whether it did. `out` has one element per result.
     pub fn contract(&self, out: &Array) -> Result<bool, RuntimeError> {
-        let Some(c) = self.kernel.contraction() else { return Ok(false) };
-        let Some(sizes) = self.contraction_sizes(c) else { return Ok(false) };
-        let done = match c.prim {
-            Prim::F32 => self.contract_as::<f32, 32>(c, &sizes, out),
-            Prim::F64 => self.contract_as::<f64, 16>(c, &sizes, out),
-            Prim::I32 => self.contract_as::<i32, 32>(c, &sizes, out),
-            Prim::I64 => self.contract_as::<i64, 16>(c, &sizes, out),
-            _ => false,
-        };
+        let done = self.contract_rows(out, None);
         self.check()?;
         Ok(done)
+    }
+
+    /// The same for some rows, numbered through all products.
+    pub fn contract_rows(&self, out: &Array, rows: Option<Range<usize>>) -> bool {
+        let Some(c) = self.kernel.contraction() else { return false };
+        let Some(sizes) = self.contraction_sizes(c) else { return false };
+        let products: usize = sizes.batch.iter().product();
+        let rows = rows.unwrap_or(0..products * sizes.rows);
+        match c.prim {
+            Prim::F32 => self.contract_as::<f32, 32>(c, &sizes, rows, out),
+            Prim::F64 => self.contract_as::<f64, 16>(c, &sizes, rows, out),
+            Prim::I32 => self.contract_as::<i32, 32>(c, &sizes, rows, out),
+            Prim::I64 => self.contract_as::<i64, 16>(c, &sizes, rows, out),
+            _ => false,
+        }
     }
 
     pub fn evaluate(&self, sum: &Sum) -> i64 {
@@ -110,7 +118,13 @@ impl Launch<'_> {
         Batch { first, strides: f.batch.iter().map(bytes).collect() }
     }
 
-    fn contract_as<T: Number, const C: usize>(&self, c: &Contraction, sizes: &Products, out: &Array) -> bool {
+    fn contract_as<T: Number, const C: usize>(
+        &self,
+        c: &Contraction,
+        sizes: &Products,
+        rows: Range<usize>,
+        out: &Array,
+    ) -> bool {
         let Some(run) = tile::choose::<T, C>(c.combine, c.pair) else { return false };
         let (a, b) = (self.factor(&c.left, size_of::<T>()), self.factor(&c.right, size_of::<T>()));
         let initial = match c.initial {
@@ -120,12 +134,18 @@ impl Launch<'_> {
         let target = Target { out: out.as_ptr(), initial, is_shared: c.initial.is_none() };
         let chunks = sizes.rows.div_ceil(CHUNK);
         let panels = sizes.columns.div_ceil(C);
-        let products: usize = sizes.batch.iter().product();
+        if rows.is_empty() {
+            return true;
+        }
+        let first = rows.start / sizes.rows;
+        let products = rows.end.div_ceil(sizes.rows) - first;
         threads::run(self.threads, products * panels * chunks, |task| {
-            let (product, task) = (task / (panels * chunks), task % (panels * chunks));
+            let (product, task) = (first + task / (panels * chunks), task % (panels * chunks));
+            let rows = rows.start.saturating_sub(product * sizes.rows)
+                ..(rows.end - product * sizes.rows).min(sizes.rows);
             let factors = (&a.product(product, &sizes.batch), &b.product(product, &sizes.batch));
             let target = target.of_product(product * sizes.rows * sizes.columns, size_of::<T>());
-            self.contract_task::<T, C>(run, sizes, factors, &target, (task / chunks, task % chunks));
+            self.contract_task::<T, C>(run, sizes, factors, &target, (task / chunks, task % chunks, rows));
         });
         true
     }
@@ -137,11 +157,11 @@ impl Launch<'_> {
         sizes: &Products,
         (a, b): (&Matrix, &Matrix),
         target: &Target,
-        (panel, chunk): (usize, usize),
+        (panel, chunk, within): (usize, usize, Range<usize>),
     ) {
         let column = panel * C;
         let columns = C.min(sizes.columns - column);
-        let rows = chunk * CHUNK..sizes.rows.min((chunk + 1) * CHUNK);
+        let rows = within.start.max(chunk * CHUNK)..within.end.min((chunk + 1) * CHUNK);
         let mut packed = vec![Line([T::default(); C]); DEPTH.min(sizes.depth)];
         for k in (0..sizes.depth).step_by(DEPTH) {
             if self.is_cancelled() {

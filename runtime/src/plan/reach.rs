@@ -45,7 +45,9 @@ pub enum Reach {
 pub struct Stretch {
     /// The number.
     pub by: Per,
-    /// Growth of the index per number.
+    /// Of the number counts the quotient by this: the index of the outermost dimension.
+    pub divisor: Sum,
+    /// Growth of the index with it.
     pub stride: Sum,
     /// The index less that is at least each of these.
     pub least: Vec<Sum>,
@@ -75,6 +77,12 @@ impl Sum {
 }
 
 impl Stretch {
+    /// True if the index is the number itself.
+    fn is_number(&self) -> bool {
+        let zero = |sums: &[Sum]| sums == [Sum::default()];
+        self.by != Per::Nothing && self.stride == Sum(vec![(1, vec![])]) && zero(&self.least) && zero(&self.most)
+    }
+
     /// The indices for these rows and positions, neither empty; none if they cannot be told.
     fn indices(&self, scalars: &[i64], rows: &Range<usize>, positions: &Range<usize>) -> Option<(i64, i64)> {
         let stride = self.stride.exact(scalars)?;
@@ -86,7 +94,8 @@ impl Stretch {
             Per::Row => rows,
             Per::Nothing => return Some((least, most)),
         };
-        let ends = [numbers.start, numbers.end - 1].map(|n| stride.checked_mul(n as i64));
+        let divisor = self.divisor.exact(scalars).filter(|d| *d > 0)?;
+        let ends = [numbers.start, numbers.end - 1].map(|n| stride.checked_mul(n as i64 / divisor));
         let (a, b) = (ends[0]?, ends[1]?);
         Some((a.min(b).checked_add(least)?, a.max(b).checked_add(most)?))
     }
@@ -119,12 +128,7 @@ impl Reach {
 
     /// True if every position reads the element of its number and no other.
     pub fn is_aligned(&self) -> bool {
-        let one = Sum(vec![(1, vec![])]);
-        let zero = |sums: &[Sum]| sums == [Sum::default()];
-        let is_own = |s: &Stretch| {
-            s.by == Per::Position && s.stride == one && zero(&s.least) && zero(&s.most)
-        };
-        matches!(self, Reach::Within(all) if all.iter().all(is_own))
+        matches!(self, Reach::Within(all) if all.iter().all(|s| s.by == Per::Position && s.is_number()))
     }
 }
 
@@ -147,7 +151,9 @@ impl fmt::Display for Reach {
             Reach::Any => write!(f, "any element"),
             _ if self.is_aligned() => write!(f, "aligned"),
             Reach::Within(all) => {
+                let one = Sum(vec![(1, vec![])]);
                 let words = |s: &Stretch| match (s.by, constant(&s.least), constant(&s.most)) {
+                    (Per::Position, ..) if s.divisor != one => "a range of its row".into(),
                     (Per::Position, Some(a), Some(b)) if a == b => format!("shifted by {a}"),
                     (Per::Position, Some(a), Some(b)) => format!("from {a} to {b} around its position"),
                     (Per::Position, ..) => "a range around its position".into(),
@@ -172,7 +178,7 @@ mod tests {
 
     fn stretch(by: Per, stride: i64, least: i64, most: i64) -> Reach {
         let (stride, least, most) = (constant(stride), vec![constant(least)], vec![constant(most)]);
-        Reach::Within(vec![Stretch { by, stride, least, most }])
+        Reach::Within(vec![Stretch { by, divisor: constant(1), stride, least, most }])
     }
 
     #[test]
@@ -185,12 +191,16 @@ mod tests {
         assert_eq!(all(stretch(Per::Nothing, 0, 5, 7)), 5..8);
         assert_eq!(all(stretch(Per::Position, 3, -100, 50)), 0..100);
         assert_eq!(all(Reach::Any), 0..100);
+        let Reach::Within(mut by_row) = stretch(Per::Position, 10, 0, 9) else { panic!("a stretch") };
+        by_row[0].divisor = constant(10);
+        assert_eq!(Reach::Within(by_row).elements(&[], 0..1, 25..41, 100), 20..50);
     }
 
     #[test]
     fn what_is_no_number_is_everything() {
         let huge = Sum(vec![(i64::MAX, vec![]), (1, vec![0])]);
-        let s = Stretch { by: Per::Nothing, stride: constant(0), least: vec![constant(0)], most: vec![huge] };
+        let (by, divisor, stride) = (Per::Nothing, constant(1), constant(0));
+        let s = Stretch { by, divisor, stride, least: vec![constant(0)], most: vec![huge] };
         assert_eq!(Reach::Within(vec![s]).elements(&[5], 0..1, 0..1, 9), 0..9);
     }
 

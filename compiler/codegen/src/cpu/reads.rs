@@ -30,7 +30,7 @@ pub struct Reads {
 
 /// The reads of captured arrays.
 pub fn of(kernel: &Kernel, captures: &[Var], facts: &Facts, types: &HashMap<Var, Ty>) -> Reads {
-    let access = Access::of(kernel, facts);
+    let access = Access::divided(kernel, facts);
     let mut finder = Finder { access: &access, scalars: Vec::new() };
     let reach = |v: &Var| match facts.offsets(*v) {
         // All ranks have descriptors.
@@ -115,30 +115,34 @@ impl Finder<'_> {
     fn stretch(&mut self, index: &Form) -> Option<Stretch> {
         let axes = self.access.axes();
         if !index.symbols().iter().any(|s| !self.access.is_outside(*s)) {
-            return self.around(Per::Nothing, Form::default(), index);
+            return self.around(Per::Nothing, 1.into(), Form::default(), index);
         }
-        if axes.count() == 1 {
-            let (stride, rest) = index.split(Symbol::Index(0))?;
-            return self.around(Per::Position, stride, &rest);
-        }
-        let from_position = axes.position().map(|position| index.minus(&position));
-        let own = from_position.and_then(|rest| self.around(Per::Position, 1.into(), &rest));
+        let position = axes.position();
+        let own = position.as_ref().and_then(|position| {
+            self.around(Per::Position, 1.into(), 1.into(), &index.minus(position))
+        });
         if own.is_some() {
             return own;
         }
-        let (stride, rest) = index.split(Symbol::Index(0)).filter(|_| axes.rows() == 1)?;
-        self.around(Per::Row, stride, &rest)
+        let outermost = Symbol::Index(0);
+        let (stride, rest) = index.split(outermost)?;
+        let growth = |number: Option<Form>| number?.split(outermost).map(|(growth, _)| growth);
+        let by_position = growth(position).filter(|g| !g.is_zero() && self.access.is_host(g));
+        match by_position {
+            Some(divisor) => self.around(Per::Position, divisor, stride, &rest),
+            None => self.around(Per::Row, growth(axes.row())?, stride, &rest),
+        }
     }
 
-    /// An index that is `rest` besides what it grows with a number.
-    fn around(&mut self, by: Per, stride: Form, rest: &Form) -> Option<Stretch> {
+    /// An index that is `rest` besides what it grows with the quotient of a number.
+    fn around(&mut self, by: Per, divisor: Form, stride: Form, rest: &Form) -> Option<Stretch> {
         let range = self.access.range(rest);
         let mut sums = |forms: Vec<Form>| -> Option<Vec<Sum>> {
             let sums: Vec<Sum> = forms.iter().filter_map(|f| self.sum(f)).collect();
             (!sums.is_empty()).then_some(sums)
         };
         let (least, most) = (sums(range.least)?, sums(range.most)?);
-        Some(Stretch { by, stride: self.sum(&stride)?, least, most })
+        Some(Stretch { by, divisor: self.sum(&divisor)?, stride: self.sum(&stride)?, least, most })
     }
 
     /// A polynomial over host scalars.
@@ -217,7 +221,7 @@ fn listed_outs(outs: &[Out], types: &HashMap<Var, Ty>) -> Option<Vec<Out>> {
 }
 
 /// The kernel that gives the indices at which other arrays are read than where positions say, and per result the capture that is read; none if there are
-/// none, or they are known only after a branch, in a loop, or after another such read.
+/// none, or they are known only after a branch, in a loop, in the code for rows, or after another such read.
 pub fn inspector(kernel: &Kernel, captures: &[Var], reads: &Reads) -> Option<(Kernel, Vec<usize>)> {
     let is_random = |i: &usize| reads.arrays[*i] && reads.reaches[*i] == Reach::Any;
     let random: Vec<usize> = (0..captures.len()).filter(is_random).collect();
@@ -231,21 +235,25 @@ pub fn inspector(kernel: &Kernel, captures: &[Var], reads: &Reads) -> Option<(Ke
             _ => all_found = false,
         }
     };
-    kernel.prologue.iter().for_each(|s| each_index(s, &mut note));
     kernel.body.stms.iter().for_each(|s| each_index(s, &mut note));
+    // That of an empty row is at no position.
+    let mut in_prologue = false;
+    let mut note_row = |array: Var, _: &[Atom]| in_prologue |= random.iter().any(|i| captures[*i] == array);
+    kernel.prologue.iter().for_each(|s| each_index(s, &mut note_row));
     let in_operator = random.iter().any(|i| !indices.iter().any(|(k, _)| k == i));
-    if !all_found || in_operator {
+    if !all_found || in_operator || in_prologue {
         return None;
     }
-    let wanted = indices.iter().filter_map(|(_, x)| x.var()).collect();
-    let is_near = |v: Var| captures.iter().position(|c| *c == v).is_some_and(|i| !random.contains(&i));
-    let (body, wanted) = sliced(&kernel.body.stms, wanted, &is_near)?;
-    let (prologue, wanted) = sliced(&kernel.prologue, wanted, &is_near)?;
-    let mut outside: BTreeSet<Var> = captures.iter().copied().collect();
-    outside.extend(kernel.binders());
-    if !wanted.is_subset(&outside) {
+    let is_near = |v: Var| captures.iter().position(|c| *c == v).is_some_and(|i| reads.reaches[i] != Reach::Any);
+    let mut known: BTreeSet<Var> = captures.iter().copied().chain(kernel.binders()).collect();
+    let prologue = computable(&kernel.prologue, &mut known, &is_near);
+    let body = computable(&kernel.body.stms, &mut known, &is_near);
+    let mut wanted: BTreeSet<Var> = indices.iter().filter_map(|(_, x)| x.var()).collect();
+    if !wanted.is_subset(&known) {
         return None;
     }
+    let body = needed(body, &mut wanted);
+    let prologue = needed(prologue, &mut wanted);
     let mut inspector = kernel.clone();
     inspector.kind = KernelKind::Map(vec![Out::Elem(Prim::I64); indices.len()]);
     inspector.prologue = prologue;
@@ -270,32 +278,34 @@ fn each_index(stm: &Stm, note: &mut dyn FnMut(Var, &[Atom])) {
     stm.exp.for_each_body(|b| b.stms.iter().for_each(|s| each_index(s, note)));
 }
 
-/// The statements that these variables are computed by, and what they are computed from; none if one of them may do more than compute, or reads
-/// what is not near.
-fn sliced(
-    stms: &[Stm],
-    mut wanted: BTreeSet<Var>,
-    is_near: &dyn Fn(Var) -> bool,
-) -> Option<(Vec<Stm>, BTreeSet<Var>)> {
+/// The statements that can be run without reading anything but what is near, checks too; `known` are variables that are there.
+fn computable(stms: &[Stm], known: &mut BTreeSet<Var>, is_near: &dyn Fn(Var) -> bool) -> Vec<Stm> {
     let mut kept = Vec::new();
-    for stm in stms.iter().rev() {
-        let [p] = stm.pat.as_slice() else {
-            if stm.pat.iter().any(|p| wanted.contains(&p.var)) {
-                return None;
-            }
-            continue;
+    for stm in stms {
+        let scalar = match &stm.exp {
+            Exp::Atom(_) | Exp::Prim(..) | Exp::Check { .. } => true,
+            Exp::Index(array, _) => is_near(*array),
+            _ => false,
         };
-        if !wanted.remove(&p.var) {
-            continue;
+        let mut all_known = true;
+        stm.exp.for_each_operand(&mut |a| all_known &= a.var().is_none_or(|v| known.contains(&v)));
+        if scalar && all_known {
+            known.extend(stm.pat.iter().map(|p| p.var));
+            kept.push(stm.clone());
         }
-        match &stm.exp {
-            Exp::Atom(x) => wanted.extend(x.var()),
-            Exp::Prim(op, xs) if !op.divides() => wanted.extend(xs.iter().filter_map(|x| x.var())),
-            Exp::Index(array, index) if is_near(*array) => wanted.extend(index.iter().filter_map(|x| x.var())),
-            _ => return None,
+    }
+    kept
+}
+
+/// Checks, and the statements that these and some variables are computed by; `wanted` is afterwards what they are computed from.
+fn needed(stms: Vec<Stm>, wanted: &mut BTreeSet<Var>) -> Vec<Stm> {
+    let mut kept = Vec::new();
+    for stm in stms.into_iter().rev() {
+        if matches!(stm.exp, Exp::Check { .. }) || stm.pat.iter().any(|p| wanted.contains(&p.var)) {
+            stm.exp.for_each_operand(&mut |a| wanted.extend(a.var()));
+            kept.push(stm);
         }
-        kept.push(stm.clone());
     }
     kept.reverse();
-    Some((kept, wanted))
+    kept
 }

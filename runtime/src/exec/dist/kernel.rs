@@ -8,11 +8,12 @@ use crate::exec::cpu::Cpu;
 use crate::exec::device::{Held, Results};
 use crate::exec::frame::{Frame, HostValue};
 use crate::exec::launch::Launch;
-use crate::exec::space::{self, Chunk};
+use crate::exec::space::{Chunk, Space};
 use crate::exec::{Run, internal, threads};
-use crate::plan::{ForRanks, Kernel, KernelKind, Operand, Out, Slot, Space};
+use crate::plan::{self, ForRanks, Kernel, KernelKind, Operand, Out, Products, Slot};
 use crate::prim::Scalar;
 use crate::ranks::Ranks;
+use std::ops::Range;
 
 /// The values of a kernel's operands, as the processor takes them.
 pub struct Taken {
@@ -87,11 +88,12 @@ impl Run<'_, Dist> {
 impl Run<'_, Dist> {
     /// The parts of a kernel's space.
     pub fn parts(&self, k: &Kernel, frame: &Frame<Cpu>, span: Span) -> Result<Vec<Chunk>, RuntimeError> {
-        let mut space = space::Space::resolve(k, &mut frame.clone(), span)?;
-        if self.device.cpu.smallest_chunks {
-            space.cut_small();
+        let alone = self.alone();
+        let launch = alone.prepare(k, &mut frame.clone(), span)?;
+        let (space, ranks) = (&launch.space, self.ranks().size());
+        if let Some((c, sizes)) = k.contraction().and_then(|c| Some((c, launch.contraction_sizes(c)?))) {
+            return Ok(contraction_parts(space, c.by_row, &sizes, ranks));
         }
-        let ranks = self.ranks().size();
         Ok(match &k.kind {
             KernelKind::Map(_) | KernelKind::Hist { .. } => space.position_parts(ranks),
             _ => space.rank_parts(ranks),
@@ -173,7 +175,9 @@ impl<'k> Cut<'_, 'k> {
     /// Runs the kernel at this rank's positions, if there is memory for its outputs.
     pub fn run_map(&mut self, outputs: Result<Vec<Array>, RuntimeError>) -> Result<Vec<Array>, RuntimeError> {
         let own = self.own();
-        if outputs.is_ok() && own.lo < own.hi {
+        let is_product =
+            outputs.as_ref().is_ok_and(|a| !a.is_empty() && self.contract_own(&a[0], own.lo..own.hi));
+        if outputs.is_ok() && own.lo < own.hi && !is_product {
             let launch = &self.launch;
             let chunks = launch.space.balanced_chunks_of(&own, launch.threads);
             threads::run(launch.threads, chunks.len(), |i| {
@@ -181,6 +185,13 @@ impl<'k> Cut<'_, 'k> {
             });
         }
         self.agree(outputs)
+    }
+
+    /// Computes this rank's results of a product of matrices: whether it is one.
+    pub fn contract_own(&self, out: &Array, results: Range<usize>) -> bool {
+        let c = self.launch.kernel.contraction();
+        let Some(sizes) = c.and_then(|c| self.launch.contraction_sizes(c)) else { return false };
+        self.launch.contract_rows(out, Some(results.start / sizes.columns..results.end / sizes.columns))
     }
 
     /// Cuts of arrays with so many elements per position.
@@ -231,6 +242,27 @@ impl<'k> Cut<'_, 'k> {
     }
 }
 
+/// Parts of whole rows of a product of matrices.
+fn contraction_parts(space: &Space, by_row: bool, sizes: &Products, ranks: usize) -> Vec<Chunk> {
+    let rows = sizes.batch.iter().product::<usize>() * sizes.rows;
+    let cut = |r: usize| rows * r / ranks * sizes.columns;
+    let part = |r: usize| {
+        let (first, end) = (cut(r), cut(r + 1));
+        match by_row {
+            true => {
+                let (lo, hi) = (space.start(first), space.start(end));
+                Chunk { row_lo: first, row_hi: end, lo, hi, part: None }
+            }
+            false if first == end => Chunk { row_lo: 0, row_hi: 0, lo: first, hi: end, part: None },
+            false => {
+                let (row_lo, row_hi) = (space.row_of(first), space.row_of(end - 1) + 1);
+                Chunk { row_lo, row_hi, lo: first, hi: end, part: None }
+            }
+        }
+    };
+    (0..ranks).map(part).collect()
+}
+
 /// True if parts of the kernel can run on different ranks, by themselves.
 fn is_cut(kind: &KernelKind) -> bool {
     let fresh = |outs: &[Out]| outs.iter().all(|o| matches!(o, Out::Row(..)));
@@ -242,18 +274,18 @@ fn is_cut(kind: &KernelKind) -> bool {
 }
 
 /// Rows and positions of a space.
-pub fn extent(space: &Space, frame: &Frame<Dist>) -> Result<(usize, usize), RuntimeError> {
+pub fn extent(space: &plan::Space, frame: &Frame<Dist>) -> Result<(usize, usize), RuntimeError> {
     Ok(match space {
-        Space::Flat(n) => (1, frame.size(*n)?),
-        Space::Uniform { rows, m } => {
+        plan::Space::Flat(n) => (1, frame.size(*n)?),
+        plan::Space::Uniform { rows, m } => {
             let (rows, m) = frame.rows_of(*rows, *m)?;
             (rows, rows.saturating_mul(m))
         }
-        Space::Ragged { desc: Operand::Copy(s) | Operand::Move(s), .. } => match frame.value(*s) {
+        plan::Space::Ragged { desc: Operand::Copy(s) | Operand::Move(s), .. } => match frame.value(*s) {
             HostValue::Desc(d) => (d.desc.rows(), d.desc.total()),
             other => return Err(internal(&format!("{other:?} where a descriptor is needed"))),
         },
-        Space::Ragged { .. } => return Err(internal("a descriptor is needed")),
+        plan::Space::Ragged { .. } => return Err(internal("a descriptor is needed")),
     })
 }
 
@@ -270,9 +302,9 @@ pub fn whole(x: HostValue) -> Result<HostValue<Dist>, RuntimeError> {
 fn operands(k: &Kernel) -> Vec<Operand> {
     let mut all = k.captures.clone();
     match &k.space {
-        Space::Flat(n) => all.push(*n),
-        Space::Uniform { rows, m } => all.extend([*rows, *m]),
-        Space::Ragged { rows, desc } => all.extend([*rows, *desc]),
+        plan::Space::Flat(n) => all.push(*n),
+        plan::Space::Uniform { rows, m } => all.extend([*rows, *m]),
+        plan::Space::Ragged { rows, desc } => all.extend([*rows, *desc]),
     }
     let dests = |outs: &[Out]| outs.iter().flat_map(Out::dests).copied().collect::<Vec<_>>();
     match &k.kind {

@@ -73,7 +73,7 @@ impl Run<'_, Dist> {
             outputs.entry(*array).or_default().push(output);
         }
         let inputs = self.inputs(&inspector.kernel, &taken.frame);
-        let mut found: Option<Vec<Array>> = None;
+        let mut found: Option<Option<Vec<Array>>> = None;
         for (number, outputs) in outputs {
             let Some(a) = arrays.get(number).and_then(Option::as_ref) else { continue };
             let Some(cuts) = a.cuts().map(<[usize]>::to_vec) else { continue };
@@ -84,9 +84,10 @@ impl Run<'_, Dist> {
                     if found.is_none() {
                         found = Some(self.inspect(&inspector.kernel, taken, parts, span)?);
                     }
-                    let found = found.as_deref().unwrap_or_default();
-                    let all: Vec<&Array> = outputs.iter().map(|o| &found[*o]).collect();
-                    match self.requests(a, &cuts, &all, &parts[self.ranks().rank()])? {
+                    // Of indices that a check refuses there are none: the kernel itself finds the error.
+                    let indices = found.as_ref().and_then(|f| f.as_deref());
+                    let indices = indices.map(|all| outputs.iter().map(|o| &all[*o]).collect::<Vec<&Array>>());
+                    match self.requests(a, &cuts, indices, &parts[self.ranks().rank()])? {
                         Some(requests) => {
                             self.remember(&inspector.kernel, &inputs, (cuts, number), requests)
                         }
@@ -152,14 +153,14 @@ impl Run<'_, Dist> {
         requests
     }
 
-    /// The indices at this rank's positions.
+    /// The indices at this rank's positions; none if a check has failed.
     fn inspect(
         &self,
         kernel: &Kernel,
         taken: &Taken,
         parts: &[Chunk],
         span: Span,
-    ) -> Result<Vec<Array>, RuntimeError> {
+    ) -> Result<Option<Vec<Array>>, RuntimeError> {
         let alone = self.alone();
         let mut frame = taken.frame.clone();
         let mut launch = alone.prepare(kernel, &mut frame, span)?;
@@ -176,21 +177,22 @@ impl Run<'_, Dist> {
                 launch.run_chunk(kernel.code, &launch.env, &chunks[i]);
             });
         }
-        Ok(arrays)
+        Ok(launch.failed_at().is_none().then_some(arrays))
     }
 
-    /// What ranks ask each other for; none if that is nearly everything.
+    /// What ranks ask each other for; none if that is nearly everything, or a rank does not know.
     fn requests(
         &self,
         a: &Shared,
         cuts: &[usize],
-        indices: &[&Array],
+        indices: Option<Vec<&Array>>,
         own: &Chunk,
     ) -> Result<Option<Requests>, RuntimeError> {
         let (ranks, me, len) = (self.ranks(), self.ranks().rank(), a.len());
         let here = cuts[me]..cuts[me + 1];
         let mut missing: Vec<u64> = Vec::new();
-        for array in indices {
+        let is_known = indices.is_some();
+        for array in indices.unwrap_or_default() {
             // SAFETY: these positions are this rank's, whose elements were just written.
             let indices = unsafe {
                 std::slice::from_raw_parts((array.as_ptr() as *const i64).add(own.lo), own.hi - own.lo)
@@ -201,8 +203,9 @@ impl Run<'_, Dist> {
             missing.dedup();
         }
         let size = a.prim().size() as u64;
-        let all = ranks.all_gather_number(missing.len() as u64).map_err(lost)?;
-        let asked: u64 = all.iter().sum::<u64>() * (8 + size);
+        let number = if is_known { missing.len() as u64 } else { u64::MAX };
+        let all = ranks.all_gather_number(number).map_err(lost)?;
+        let asked = all.iter().fold(0u64, |sum, n| sum.saturating_add(*n)).saturating_mul(8 + size);
         if asked >= len as u64 * size * (ranks.size() as u64 - 1) {
             return Ok(None);
         }

@@ -44,6 +44,10 @@ impl Cut<'_, '_> {
         launch.set_initial(fold, frame)?;
         let mut results = launch.outputs(0, &fold.prims, launch.space.rows)?;
         results.extend(launch.outputs(fold.prims.len(), &fold.elems, launch.space.total)?);
+        // The executor does not reduce parts of the rows of products of matrices.
+        if self.contract_own(&results[0], own.row_lo..own.row_hi) {
+            return Ok((results, Vec::new()));
+        }
         let launch = &self.launch;
         let chunks = launch.space.row_chunks_in(&own, launch.threads);
         let parts = chunks.iter().filter(|p| p.part.is_some()).count();
@@ -74,6 +78,9 @@ impl Cut<'_, '_> {
         own: Vec<Array>,
     ) -> Result<(Result<(), RuntimeError>, usize), RuntimeError> {
         let space = &self.launch.space;
+        if own.is_empty() {
+            return Ok((Ok(()), 0));
+        }
         let of = |p: &Chunk| -> Vec<Chunk> {
             space.row_chunks_in(p, 1).into_iter().filter(|c| c.part.is_some()).collect()
         };
