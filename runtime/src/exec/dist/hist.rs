@@ -13,7 +13,7 @@ use crate::exec::device::{Held, Results};
 use crate::exec::frame::{Frame, HostValue};
 use crate::exec::hist::{chunks_of, write_addresses};
 use crate::exec::launch::{Launch, as_row};
-use crate::exec::space::{Chunk, Space};
+use crate::exec::space::Chunk;
 use crate::plan::{Fold, ForRanks, Kernel, Operand};
 
 impl Run<'_, Dist> {
@@ -29,10 +29,13 @@ impl Run<'_, Dist> {
         let len = dests.iter().map(Held::len).min().unwrap_or(0);
         let alone = self.alone();
         let mut frame = taken.frame.clone();
-        let few = exact && dests.iter().all(Shared::is_whole);
-        let made = if few && len.saturating_mul(4 * self.ranks().size()) <= self.positions(k, &frame)? {
-            let cut = self.cut(&alone, (k, k), info, scalars, taken, span)?;
-            self.few_bins(cut, fold, &frame, dests)?
+        let few = if dests.iter().all(Shared::is_whole) { self.few(k, &frame, (len, exact))? } else { None };
+        let made = if let Some(groups) = few {
+            let hull = |g: &Vec<Chunk>| Chunk { row_hi: g[g.len() - 1].row_hi, hi: g[g.len() - 1].hi, ..g[0] };
+            let nothing = Chunk { row_lo: 0, row_hi: 0, lo: 0, hi: 0, part: None };
+            let parts = groups.iter().map(|g| if g.is_empty() { nothing } else { hull(g) }).collect();
+            let cut = self.cut_at(parts, &alone, (k, k), info, scalars, taken, span)?;
+            self.few_bins(cut, (fold, exact), &frame, (groups, dests))?
         } else {
             let cut = self.cut(&alone, (k, listed), info, scalars, taken, span)?;
             let (cut, lists) = cut.lists(&mut taken.frame)?;
@@ -43,27 +46,49 @@ impl Run<'_, Dist> {
         Ok(made.into_iter().map(HostValue::Array).collect())
     }
 
-    fn positions(&self, k: &Kernel, frame: &Frame<Cpu>) -> Result<usize, RuntimeError> {
-        Ok(Space::resolve(k, &mut frame.clone(), Span::default())?.total)
+    /// The chunks of each rank, if they fill destinations of their own: where grouping shows, the processor's chunks.
+    fn few(
+        &self,
+        k: &Kernel,
+        frame: &Frame<Cpu>,
+        (len, exact): (usize, bool),
+    ) -> Result<Option<Vec<Vec<Chunk>>>, RuntimeError> {
+        let alone = self.alone();
+        let launch = alone.prepare(k, &mut frame.clone(), Span::default())?;
+        let (space, p) = (&launch.space, self.ranks().size());
+        if len.saturating_mul(4 * p) > space.total {
+            return Ok(None);
+        }
+        if exact {
+            return Ok(Some(space.position_parts(p).into_iter().map(|part| vec![part]).collect()));
+        }
+        let chunks = chunks_of(space, len);
+        let of = |r: usize| chunks[chunks.len() * r / p..chunks.len() * (r + 1) / p].to_vec();
+        Ok((chunks.len() > 1).then(|| (0..p).map(of).collect()))
     }
 
-    /// Every rank fills destinations of its own.
+    /// Every rank fills destinations of its own, one for each of its chunks.
     fn few_bins(
         &self,
         mut cut: Cut,
-        fold: &Fold,
+        (fold, exact): (&Fold, bool),
         frame: &Frame<Cpu>,
-        dests: Vec<Shared>,
+        (groups, dests): (Vec<Vec<Chunk>>, Vec<Shared>),
     ) -> Result<Vec<Shared>, RuntimeError> {
         let len = dests.iter().map(Held::len).min().unwrap_or(0);
-        let own = self.fill(&mut cut, fold, frame, len);
-        let own = cut.agree(own)?;
+        let own = &groups[self.ranks().rank()];
+        let filled = self.fill(&mut cut, (fold, exact), frame, (own, &dests));
+        let filled = cut.agree(filled)?;
         self.count(|c| *c += cut.launch.base_cost());
-        let mut copies: Vec<Vec<Array>> = vec![Vec::new(); self.ranks().size()];
-        for a in &own {
-            let all = self.ranks().all_gather(a.bytes()).map_err(super::lost)?;
-            for (copies, bytes) in copies.iter_mut().zip(all.chunks(a.bytes().len().max(1))) {
-                let mut copy = Array::uninit(a.prim(), len);
+        // Per destination, the copies of all ranks.
+        let mut copies: Vec<Vec<Array>> = vec![Vec::new(); groups.iter().map(Vec::len).sum()];
+        for (i, dest) in dests.iter().enumerate() {
+            let bytes = len * dest.prim().size();
+            let own = filled.iter().flat_map(|copy| copy[i].bytes().iter().copied()).collect();
+            let counts: Vec<usize> = groups.iter().map(|g| g.len() * bytes).collect();
+            let all = cut.gather_counted(own, &counts)?;
+            for (copies, bytes) in copies.iter_mut().zip(all.chunks(bytes.max(1))) {
+                let mut copy = Array::uninit(dest.prim(), len);
                 copy.bytes_mut().copy_from_slice(bytes);
                 copies.push(copy);
             }
@@ -71,6 +96,13 @@ impl Run<'_, Dist> {
         let mut made = Vec::new();
         for dest in dests {
             made.push(self.for_update(dest, len, true, cut.span)?.0);
+        }
+        if !exact {
+            // The first chunk has begun with the destinations.
+            for (a, first) in made.iter_mut().zip(&copies.remove(0)) {
+                let bytes = first.bytes();
+                a.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+            }
         }
         set_destinations(&mut cut.launch, len, &made);
         if len > 0 {
@@ -80,26 +112,35 @@ impl Run<'_, Dist> {
         Ok(made.into_iter().map(Shared::from).collect())
     }
 
-    /// Destinations with what this rank's positions say.
+    /// Destinations with what each of this rank's chunks says.
     fn fill(
         &self,
         cut: &mut Cut,
-        fold: &Fold,
+        (fold, exact): (&Fold, bool),
         frame: &Frame<Cpu>,
-        len: usize,
-    ) -> Result<Vec<Array>, RuntimeError> {
+        (own, dests): (&[Chunk], &[Shared]),
+    ) -> Result<Vec<Vec<Array>>, RuntimeError> {
+        let len = dests.iter().map(Held::len).min().unwrap_or(0);
         cut.launch.set_initial(fold, frame)?;
         let alone = self.alone();
-        let neutral = fold.neutral.iter().map(|x| {
-            alone.replicate(len, frame.scalar(*x)?).map_err(|e| super::out_of_memory(e, cut.span))
-        });
-        let own = neutral.collect::<Result<Vec<Array>, RuntimeError>>()?;
-        set_destinations(&mut cut.launch, len, &own);
-        let part = cut.own();
-        if part.lo < part.hi {
-            cut.launch.run_chunk(cut.launch.kernel.code, &cut.launch.env, &part);
+        let mut filled = Vec::new();
+        for chunk in own {
+            let begin = |(x, dest): (&Operand, &Shared)| {
+                let begun = match !exact && chunk.lo == 0 {
+                    true => dest.array().try_slice(0, len),
+                    false => alone.replicate(len, frame.scalar(*x)?),
+                };
+                begun.map_err(|e| super::out_of_memory(e, cut.span))
+            };
+            let copy = fold.neutral.iter().zip(dests).map(begin);
+            let copy = copy.collect::<Result<Vec<Array>, RuntimeError>>()?;
+            set_destinations(&mut cut.launch, len, &copy);
+            if chunk.lo < chunk.hi {
+                cut.launch.run_chunk(cut.launch.kernel.code, &cut.launch.env, chunk);
+            }
+            filled.push(copy);
         }
-        Ok(own)
+        Ok(filled)
     }
 
     /// Indices and values go to the ranks that have the elements.

@@ -72,8 +72,23 @@ impl Run<'_, Dist> {
         taken: &mut Taken,
         span: Span,
     ) -> Result<Cut<'r, 'r>, RuntimeError> {
-        let ranks = self.ranks();
         let parts = self.parts(k, &taken.frame, span)?;
+        self.cut_at(parts, alone, (of, k), info, scalars, taken, span)
+    }
+
+    /// The same for these parts.
+    #[allow(clippy::too_many_arguments)]
+    pub fn cut_at<'r>(
+        &'r self,
+        parts: Vec<Chunk>,
+        alone: &'r Run<'r, Cpu>,
+        (of, k): (&Kernel, &'r Kernel),
+        info: &ForRanks,
+        scalars: &[i64],
+        taken: &mut Taken,
+        span: Span,
+    ) -> Result<Cut<'r, 'r>, RuntimeError> {
+        let ranks = self.ranks();
         self.fetch_reads((&of.captures, info), scalars, taken, &parts, span)?;
         taken.parts.clear();
         let mut launch = alone.prepare(k, &mut taken.frame, span)?;
