@@ -64,12 +64,3 @@ fn a_segmented_scan_holds_its_result() {
   in map (.1) (scan op (false, 0) (zip heads xs))";
     holds_at_most(text, 16.0);
 }
-
-/// Input and one copy, in which rows become shorter; where they grew, rows of all iterations would be held.
-#[test]
-fn rows_that_shrink_stay_in_their_place() {
-    let text = "def smallest (xs: [16]i64) : i64 =
-  (loop ys: []i64 = xs while length ys > 1 do let m = i64.sum ys / length ys in if all (>= m) ys then take 1 ys else filter (<= m) ys)[0]
-entry main [n] (xs: [n]i64) : []i64 = map (\\i -> smallest (xs[16 * i:16 * i + 16] :> [16]i64)) (iota (n / 16))";
-    holds_at_most(text, 17.0);
-}

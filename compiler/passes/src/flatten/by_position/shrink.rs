@@ -63,22 +63,23 @@ struct Scope<'s> {
 impl<'s> Scope<'s> {
     /// True if a size is known to be at most another one.
     fn is_at_most(&self, a: Atom, most: Var) -> bool {
-        let Some(v) = a.var() else { return a.as_i64().is_some_and(|n| n <= 0) };
-        v == most || self.statements().any(|stm| self.bounds(stm, v, most))
+        a == most.into()
+            || a.as_i64().is_some_and(|n| n <= 0)
+            || self.statements().any(|stm| self.bounds(stm, a, most))
     }
 
     fn statements(&self) -> impl Iterator<Item = &'s Stm> {
         self.bodies.iter().rev().flat_map(|b| &b.stms)
     }
 
-    /// True if a statement says of a variable that it is at most a size.
-    fn bounds(&self, stm: &'s Stm, v: Var, most: Var) -> bool {
+    /// True if a statement says of a number that it is at most a size.
+    fn bounds(&self, stm: &'s Stm, a: Atom, most: Var) -> bool {
         if let Exp::Slice { arr, len, .. } = &stm.exp
-            && *len == v.into()
+            && *len == a
         {
-            return self.size(*arr).is_some_and(|n| n != v.into() && self.is_at_most(n, most));
+            return self.size(*arr).is_some_and(|n| n != a && self.is_at_most(n, most));
         }
-        let Some(k) = stm.pat.iter().position(|p| p.var == v) else { return false };
+        let Some(k) = stm.pat.iter().position(|p| a == p.var.into()) else { return false };
         match &stm.exp {
             Exp::Atom(a) => self.is_at_most(*a, most),
             Exp::Filter { width, .. } => k == 0 && self.is_at_most(*width, most),
