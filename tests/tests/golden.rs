@@ -26,6 +26,15 @@ fn derivatives() {
     folder("tests/derivatives");
 }
 
+/// Derivatives that make the state of most iterations again.
+#[test]
+fn derivatives_with_checkpoints() {
+    let mut files = programs(&root().join("tests/derivatives"));
+    files.extend(programs(&root().join("tests/golden/derivatives")));
+    assert!(files.len() > 10, "{files:?}");
+    run_all_with(&files, &Options { checkpoints: 2, ..Options::default() });
+}
+
 /// Folders in which nests, control flow and recursion are what matters.
 const NESTS: [&str; 6] = ["control", "ragged", "reduce", "recursion", "fuzz", "update"];
 

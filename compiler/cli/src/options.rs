@@ -30,6 +30,10 @@ pub struct Compile {
     /// Work through nests in chunks of so many rows at most, whether or not memory is short
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     force_split: Option<u64>,
+    /// So many loops around every loop of which a derivative keeps the state: with 1, twice the root of n states are kept instead of n, for one more
+    /// evaluation. With `--memory-limit` that is done where memory is short
+    #[arg(long, value_name = "LOOPS", default_value = "0", value_parser = clap::value_parser!(u32).range(..=8))]
+    checkpoints: u32,
     /// Fail where a scatter writes two different values to one index, and name the first of them
     #[arg(long)]
     check_scatter: bool,
@@ -69,9 +73,9 @@ impl Compile {
         self.warnings.iter().chain(&self.deny).for_each(|w| drop(warnings.set(w)));
         let versions = self.force_version.into();
         let splitting = self.force_split.map_or(default.splitting, Splitting::Rows);
-        let Compile { check_scatter, fast_math, .. } = *self;
+        let Compile { check_scatter, fast_math, checkpoints, .. } = *self;
         let verify = verify || default.verify;
-        Options { verify, warnings, versions, splitting, check_scatter, fast_math, ..default }
+        Options { verify, warnings, versions, splitting, check_scatter, fast_math, checkpoints, ..default }
     }
 
     /// The same options as arguments.
@@ -81,8 +85,9 @@ impl Compile {
         let split = self.force_split.map(|n| format!("--force-split={n}"));
         let checked = self.check_scatter.then(|| "--check-scatter".to_string());
         let fast = self.fast_math.then(|| "--fast-math".to_string());
+        let checkpoints = format!("--checkpoints={}", self.checkpoints);
         let warnings = self.warnings.iter().chain(&self.deny).map(|w| format!("-W{w}"));
-        warnings.chain(forced).chain(split).chain(checked).chain(fast).collect()
+        warnings.chain(forced).chain(split).chain(checked).chain(fast).chain([checkpoints]).collect()
     }
 }
 

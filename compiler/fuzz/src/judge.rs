@@ -146,6 +146,9 @@ const VARIANTS: [(&str, Versions, Splitting); 4] = [
     ("chunks of 3", Versions::Flat, Splitting::Rows(3)),
 ];
 
+/// Name of the variant whose derivatives keep the state of some iterations only.
+const CHECKPOINTS: &str = "checkpoints";
+
 type Outcomes<T> = Result<T, Box<Finding>>;
 
 struct Judge<'a> {
@@ -159,6 +162,19 @@ struct Judge<'a> {
 
 fn finding<T>(kind: Kind, stage: &str, message: impl Into<String>, call: Option<usize>) -> Outcomes<T> {
     Err(Box::new(Finding { kind, stage: stage.into(), message: message.into(), call }))
+}
+
+/// The program, whose derivatives keep the state of some iterations only.
+fn with_checkpoints(case: &Case) -> Outcomes<Program> {
+    let options = Options { verify: true, checkpoints: 1, ..Options::default() };
+    match watch::guarded(|| par::compile(&case.source, "fuzz.par", &options)) {
+        Err(panic) => finding(Kind::Panic, CHECKPOINTS, panic, None),
+        Ok(Err(failure)) => {
+            let (kind, message) = classify(&failure);
+            finding(kind, CHECKPOINTS, message, None)
+        }
+        Ok(Ok(program)) => Ok(program),
+    }
 }
 
 impl Judge<'_> {
@@ -186,7 +202,11 @@ impl Judge<'_> {
             };
             VARIANTS.map(variant).into()
         });
-        Ok(Judge { case, limits, stages, variants: variants.unwrap_or_default() })
+        let mut variants: Vec<_> = variants.unwrap_or_default();
+        if !program.core().rules.is_empty() {
+            variants.push((CHECKPOINTS, with_checkpoints(case)?));
+        }
+        Ok(Judge { case, limits, stages, variants })
     }
 
     fn run(&mut self) -> Outcomes<Verdict> {

@@ -99,6 +99,9 @@ pub struct Options {
     pub splitting: Splitting,
     /// Bytes that a run may hold besides its arguments, on every back end; none: what there is.
     pub memory_limit: Option<usize>,
+    /// Loops over strips of iterations around every loop of which a derivative keeps the state. With n loops, states of the root of order n + 1
+    /// of the iterations are kept, and the loop is run n times more.
+    pub checkpoints: u32,
     /// Number of the GPU that programs for one run on.
     pub device: usize,
     /// A run fails if a `scatter` writes two different values to one index.
@@ -117,6 +120,7 @@ impl Default for Options {
             tuning: None,
             splitting: Splitting::default(),
             memory_limit: None,
+            checkpoints: 0,
             device: 0,
             check_scatter: false,
             reproducible: false,
@@ -131,9 +135,15 @@ impl Default for Options {
 }
 
 impl Options {
-    /// True if a program that was compiled like this could still be cut into chunks.
-    pub(crate) fn may_be_cut(&self) -> bool {
-        self.splitting == Splitting::Never && self.memory_limit.is_none()
+    /// Options for a program that needs less memory, and more time; none if these are the last ones.
+    pub(crate) fn for_less_memory(&self) -> Option<Options> {
+        /// Numbers of loops around a loop that are tried: more gain little.
+        const CHECKPOINTS: [u32; 2] = [1, 3];
+        if self.splitting() == Splitting::Never {
+            return Some(Options { splitting: Splitting::Memory, ..self.clone() });
+        }
+        let checkpoints = CHECKPOINTS.into_iter().find(|n| *n > self.checkpoints)?;
+        Some(Options { checkpoints, ..self.clone() })
     }
 
     /// Splitting of nests into chunks.
@@ -316,8 +326,18 @@ impl Pipeline<'_> {
     }
 
     fn lowering(&self) -> par_check::lower::Options {
-        let Options { check_scatter, allow_unsafe, fast_math, .. } = *self.options;
-        par_check::lower::Options { check_scatter, allow_unsafe, fast_math, calls: false }
+        let Options { check_scatter, allow_unsafe, fast_math, checkpoints, .. } = *self.options;
+        par_check::lower::Options { check_scatter, allow_unsafe, fast_math, checkpoints, calls: false }
+    }
+
+    /// Optimised CORE of a program without mistakes.
+    pub(crate) fn lowered_again(
+        &self,
+        thir: &thir::Program,
+        sources: &Sources,
+    ) -> Result<core::Program, Failure> {
+        let parsed = Parsed { sources: sources.clone(), ..Parsed::default() };
+        Ok(self.optimise(thir, parsed, &|_| false)?.core)
     }
 
     /// CORE as close to the source as it can be: nothing is fused, and definitions are called. None for a program with mistakes.

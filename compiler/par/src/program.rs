@@ -5,10 +5,11 @@
 
 use crate::failure::{Bug, Failure, RunFailure};
 use crate::insight::Written;
-use crate::pipeline::{self, Front, Options, Pipeline, Splitting, Trace, noted};
+use crate::pipeline::{self, Front, Options, Pipeline, Trace, noted};
 use par_check::thir;
 use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
+use par_ir::place::{Construct, Rule};
 use par_ir::{core, flat};
 use par_passes::flatten::{self, Flattened, Target};
 use par_runtime::ranks::Ranks;
@@ -123,8 +124,8 @@ pub struct Program {
     /// The same for GPUs.
     flat_for_gpus: OnceLock<Flattened>,
     machine: Machine,
-    /// The same program in chunks, if it has work that can be cut.
-    in_chunks: OnceLock<Option<Box<Program>>>,
+    /// The same program with less memory, if it has work that can be cut or made again.
+    smaller: OnceLock<Option<Box<Program>>>,
     asked: OnceLock<Asked>,
     options: Options,
     trace: Trace,
@@ -170,7 +171,7 @@ impl Program {
             flat: OnceLock::new(),
             flat_for_gpus: OnceLock::new(),
             machine: Machine::default(),
-            in_chunks: OnceLock::new(),
+            smaller: OnceLock::new(),
             asked: OnceLock::new(),
             options: options.clone(),
             trace,
@@ -418,7 +419,7 @@ impl Program {
             RunFailure::from(Failure::Bug(Bug { pass, message }))
         };
         let columns =
-            self.execute_or_cut(entry, columns, options, measure).map_err(|failure| match failure {
+            self.execute_or_shrink(entry, columns, options, measure).map_err(|failure| match failure {
                 RunFailure::Error(e) if self.options.allow_unsafe => e.of_unsafe().into(),
                 RunFailure::Error(e) if e.kind == ErrorKind::Internal => bug(e.message),
                 other => other,
@@ -426,8 +427,8 @@ impl Program {
         signature.result(columns).map_err(bug)
     }
 
-    /// Runs the program; if there is not enough memory, again in chunks.
-    fn execute_or_cut(
+    /// Runs the program; if there is not enough memory, again with less of it.
+    fn execute_or_shrink(
         &self,
         entry: &str,
         args: Vec<Column>,
@@ -438,8 +439,8 @@ impl Program {
         let result = self.execute(entry, args, options, measure);
         match (result, again) {
             (Err(RunFailure::Error(e)), Some(args)) if e.kind == ErrorKind::OutOfMemory => {
-                match self.in_chunks()? {
-                    Some(chunks) => chunks.execute(entry, args, options, measure),
+                match self.smaller()? {
+                    Some(smaller) => smaller.execute_or_shrink(entry, args, options, measure),
                     None => Err(e.into()),
                 }
             }
@@ -452,20 +453,41 @@ impl Program {
     fn may_run_again(&self, entry: &str, measure: &Measure) -> bool {
         let Asked { shows, consuming } = self.asked();
         matches!(measure, Measure::Nothing)
-            && self.options.may_be_cut()
+            && self.options.for_less_memory().is_some()
             && !consuming.iter().any(|name| name == entry)
             && !shows
     }
 
-    fn in_chunks(&self) -> Result<Option<&Program>, Failure> {
-        if let Some(found) = self.in_chunks.get() {
+    fn smaller(&self) -> Result<Option<&Program>, Failure> {
+        if let Some(found) = self.smaller.get() {
             return Ok(found.as_deref());
         }
-        let program = self.variant(&Options { splitting: Splitting::Memory, ..self.options.clone() });
-        let statements = program.flat()?.statements();
-        let is_cut = statements.iter().any(|s| matches!(s.op, flat::Op::Split { .. }));
-        let found = is_cut.then(|| Box::new(program));
-        Ok(self.in_chunks.get_or_init(|| found).as_deref())
+        let mut found = None;
+        let mut next = self.options.for_less_memory();
+        while let (Some(options), None) = (next, &found) {
+            next = options.for_less_memory();
+            found = self.shrunk(&options)?;
+        }
+        Ok(self.smaller.get_or_init(|| found.map(Box::new)).as_deref())
+    }
+
+    /// The program with these options, if that makes it another one.
+    fn shrunk(&self, options: &Options) -> Result<Option<Program>, Failure> {
+        if options.checkpoints == self.options.checkpoints {
+            let program = self.variant(options);
+            let statements = program.flat()?.statements();
+            let is_cut = statements.iter().any(|s| matches!(s.op, flat::Op::Split { .. }));
+            return Ok(is_cut.then_some(program));
+        }
+        let keeps_states = |r: &Rule| r.part.construct == Construct::Loop && !r.kept.is_empty();
+        let (true, Some(typed)) = (self.core.rules.iter().any(keeps_states), &self.typed) else {
+            return Ok(None);
+        };
+        let trace = Trace::default();
+        let lower = || Pipeline { options, trace: &trace }.lowered_again(typed, &self.sources);
+        let core = stacker::maybe_grow(STACK / 4, STACK, lower)?;
+        let is_other = core.rules != self.core.rules;
+        Ok(is_other.then(|| self.flattened_from(core, options)))
     }
 
     fn execute(

@@ -189,3 +189,61 @@ fn the_interpreter_of_nested_code_keeps_to_it_too() {
     let error = run(&limited(ROWS, 1 << 10), 300, Backend::Interp).expect_err("too little memory");
     assert!(error.starts_with("out of memory ("), "{error}");
 }
+
+/// Loops whose state a derivative keeps: a stencil, halvings until a number is small, an array that grows, and a loop in a loop.
+const GRADIENTS: [(&str, usize); 4] = [
+    (
+        "def step [n] (xs: [n]f64) : [n]f64 = tabulate n (\\i -> f64.sin (xs[i] + 0.1 * xs[(i + 1) % n]))
+      entry main (n: i64) : [50]f64 =
+        grad (\\xs -> f64.sum (loop ys = xs for _i < n do step ys)) (map (\\i -> f64.i64 i / 50) (iota 50))",
+        80 << 10,
+    ),
+    (
+        "def small (n: i64) (x: f64) = loop y = x while y > 150 / f64.i64 (100 + n) do y * (1 - 0.005 * y)
+      entry main (n: i64) : f64 = grad (small n) 1.5",
+        3 << 10,
+    ),
+    (
+        "def grown (n: i64) (a: f64) = f64.sum (loop xs = [a] for _i < n do xs ++ [f64.cos (f64.maximum xs)])
+      entry main (n: i64) : f64 = grad (grown n) 0.5",
+        400 << 10,
+    ),
+    (
+        "def walk (n: i64) (a: f64) =
+        loop x = a for _i < n do loop x = x for j < 5 do f64.sin (x + a * f64.i64 j)
+      entry main (n: i64) : f64 = grad (walk n) 0.5",
+        3 << 10,
+    ),
+];
+
+#[test]
+fn gradients_make_states_again_where_memory_is_short() {
+    for (text, limit) in GRADIENTS {
+        let arg = || Value::scalar(Scalar::I64(1000));
+        let bytes = |value: &Value| par::print_value(value);
+        for backend in [Backend::FlatInterp, Backend::Cpu] {
+            let whole = called(text, arg(), None, backend).expect("enough memory");
+            assert!(peak(text, 1000, None, backend) > 2 * limit as u64, "{backend}: {text}");
+            let less = called(text, arg(), Some(limit), backend).expect("enough memory for some states");
+            assert_eq!(bytes(&less), bytes(&whole), "{backend}: {text}");
+            let error = called(text, arg(), Some(limit / 50), backend).expect_err("too little memory");
+            assert!(error.starts_with("out of memory ("), "{backend}: {error}");
+        }
+    }
+}
+
+/// With a loop around, 16 times as many iterations need 4 times the memory.
+#[test]
+fn checkpoints_take_the_root_of_the_memory() {
+    let (text, _) = GRADIENTS[0];
+    let peak = |n: i64, checkpoints| {
+        let options = Options { checkpoints, ..Options::default() };
+        let program = compile(text, "limit.par", &options).unwrap_or_else(|f| panic!("{}", f.render(false)));
+        let call = CallOptions { threads: 1, ..CallOptions::default() };
+        let args = vec![Value::scalar(Scalar::I64(n))];
+        program.profile("main", args, &call, false).expect("enough memory").1.peak_bytes
+    };
+    assert!(peak(8000, 0) > 12 * peak(500, 0));
+    assert!(peak(8000, 1) < 5 * peak(500, 1));
+    assert!(peak(8000, 3) < 3 * peak(500, 3));
+}

@@ -10,6 +10,10 @@ use crate::check::RuntimeError;
 use crate::prim::{Prim, Scalar};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
+/// Where fewer than one of so many elements are kept, they are copied to an array of their own. Others stay where they are: a copy of half of
+/// 134 MB took a third of the time of the filter.
+const FEW: usize = 4;
+
 impl Launch<'_> {
     pub fn filter(&mut self, prims: &[Prim]) -> Result<Vec<HostValue>, RuntimeError> {
         let mut counts = self.outputs(0, &[Prim::I64], self.space.rows)?;
@@ -72,7 +76,7 @@ impl Launch<'_> {
         total: usize,
     ) -> Result<Array, RuntimeError> {
         let size = scratch.prim().size();
-        if self.threads > 1 || total < scratch.len() / 2 {
+        if self.threads > 1 || total < scratch.len() / FEW {
             let result = self.alloc(scratch.prim(), total)?;
             let starts = prefix_sums(kept);
             let (from, to) = (Address(scratch.as_ptr()), Address(result.as_ptr()));

@@ -47,6 +47,16 @@ fn rows_are_not_packed_when_others_finish() {
     assert!(c.bytes_materialised < made * 3 / 2, "{} bytes, {made} of them kept", c.bytes_materialised);
 }
 
+/// Short rows go through all iterations in one kernel, also if they become shorter.
+#[test]
+fn rows_that_shrink_take_no_launch_per_iteration() {
+    let text = "entry main (n: i64) : i64 =
+      let left i = loop (xs: []i64, k) = (iota (i % 30), 0) while k < n do
+        (if length xs > 20 then take 20 xs else filter (\\x -> (x + k) % 50 != i % 50) xs, k + 1)
+      in sum (map (\\i -> i64.sum (left i).0) (iota 300))";
+    launches_stay(&at(text, [5, 50]));
+}
+
 #[test]
 fn rows_that_a_branch_only_names_are_not_copied() {
     let text = "entry main (n: i64) (m: i64) : i64 =

@@ -96,6 +96,8 @@ pub struct Options {
     pub fast_math: bool,
     /// The program's own definitions are called, not inlined.
     pub calls: bool,
+    /// Loops over strips around every loop whose state a derivative keeps (`derive/reverse/checkpoints.rs`).
+    pub checkpoints: u32,
 }
 
 /// The state of lowering one program.

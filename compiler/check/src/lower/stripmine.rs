@@ -68,7 +68,7 @@ impl<'p> Lower<'p> {
     }
 
     /// Iterations of a strip: `n` to the power of k / (k + 1), and 1.
-    fn strip(&mut self, n: Atom, around: u32) -> Atom {
+    pub fn strip(&mut self, n: Atom, around: u32) -> Atom {
         let power = Atom::Const(Scalar::F64(f64::from(around) / f64::from(around + 1)));
         let float = self.conv(Prim::I64, Prim::F64, n);
         let root = self.bin(BinOp::Pow, Prim::F64, float, power);

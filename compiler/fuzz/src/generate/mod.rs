@@ -26,6 +26,7 @@ mod rounding;
 mod scalars;
 mod scope;
 mod shape;
+mod shrinking;
 mod tiny;
 mod update;
 
@@ -134,6 +135,7 @@ fn forms() -> impl Iterator<Item = &'static Form> {
         reduce::FORMS,
         update::FORMS,
         positions::FORMS,
+        shrinking::FORMS,
         library::FORMS,
         functions::FORMS,
         recursion::FORMS,

@@ -74,7 +74,7 @@ fn scan(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     Some(format!("({f} {} {} {xs})", o.op, o.neutral))
 }
 
-fn predicate(g: &mut Gen, elem: &Ty, fuel: u32) -> String {
+pub(super) fn predicate(g: &mut Gen, elem: &Ty, fuel: u32) -> String {
     g.under(&[], |g| g.lambda(std::slice::from_ref(elem), &BOOL, fuel))
 }
 

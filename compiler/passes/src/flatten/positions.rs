@@ -13,12 +13,12 @@
 use super::by_position::{OneByOne, one_by_one};
 use super::choices::Measure;
 use super::nest::LevelId;
-use super::{Flattener, Result, Versions};
+use super::{Flattener, Result, Target, Versions};
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{self, Op, Ty, VersionChoice};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::tuning;
-use par_ir::visit::Code;
+use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Prim, PrimOp, Var};
 
 impl Flattener<'_> {
@@ -26,14 +26,17 @@ impl Flattener<'_> {
     pub(crate) fn loop_by_position(&mut self, level: LevelId, stm: &Stm) -> Result<bool> {
         let Some(one) = self.of_one_position(stm) else { return Ok(false) };
         if self.facts.options.versions == Versions::Sequential {
-            let pat = [&stm.pat[..], &one.stm.pat[stm.pat.len()..]].concat();
-            self.stms(level, &[one.sizes.stms, one.before, vec![Stm { pat, ..one.stm }]].concat())?;
+            self.stms(level, &[one.sizes.stms, one.before, vec![one.stm], one.after].concat())?;
             return Ok(true);
         }
         let on_host = self.shapes.is_root(level);
         let measure = if on_host { Measure::Iterations } else { Measure::Positions };
         let threshold = self.threshold(stm.span, measure);
-        if threshold == i64::MAX || on_host && one.sizes.work.is_none() {
+        let on_gpu = self.facts.options.target == Target::Gpu;
+        if threshold == i64::MAX
+            || on_host && one.sizes.work.is_none()
+            || !on_host && on_gpu && !one.after.is_empty()
+        {
             return Ok(false);
         }
         self.stms(level, &one.sizes.stms)?;
@@ -41,7 +44,7 @@ impl Flattener<'_> {
         let choice = match one.sizes.work.filter(|_| on_host) {
             Some(work) => (self.does_little(work, threshold), VersionChoice::Iterations { most: threshold }),
             None => (
-                self.are_many_and_small(level, stm, threshold),
+                self.are_many_and_small(level, &one, stm.pat.len(), threshold),
                 VersionChoice::Positions { least: threshold },
             ),
         };
@@ -56,26 +59,27 @@ impl Flattener<'_> {
         (cond, versions): (Atom, VersionChoice),
         one: OneByOne,
     ) -> Result<()> {
-        let fresh = |f: &mut Self| -> Vec<Param> {
-            stm.pat
-                .iter()
-                .map(|p| Param { var: f.builder.vars.fresh_like(p.var), ty: p.ty.clone() })
-                .collect()
-        };
-        let results = |pat: &[Param]| pat.iter().map(|p| p.var.into()).collect();
-        let mut pat = fresh(self);
-        let results_here = results(&pat);
-        pat.extend_from_slice(&one.stm.pat[stm.pat.len()..]);
-        let stms = [one.before, vec![Stm { pat, ..one.stm }]].concat();
-        let then = Body { stms, results: results_here };
-        let pat = fresh(self);
+        let (subst, results) = self.fresh_results(&stm.pat);
+        let mut stms = [one.before, vec![one.stm], one.after].concat();
+        for stm in &mut stms {
+            stm.exp.substitute(&subst);
+            stm.pat = stm.pat.iter().map(|p| renamed(p, &subst)).collect();
+        }
+        let then = Body { stms, results };
+        let (subst, results) = self.fresh_results(&stm.pat);
+        let pat: Vec<Param> = stm.pat.iter().map(|p| renamed(p, &subst)).collect();
         self.own.decided.extend(pat.iter().map(|p| p.var));
-        let results = results(&pat);
         let other = Body { stms: vec![Stm { pat, ..stm.clone() }], results };
         self.own.choices += 1;
         let done = self.host_branch(level, stm, (cond, Some(versions)), &then, &other);
         self.own.choices -= 1;
         done
+    }
+
+    /// Other variables for results.
+    fn fresh_results(&mut self, pat: &[Param]) -> (Subst, Vec<Atom>) {
+        let fresh: Vec<Atom> = pat.iter().map(|p| self.builder.vars.fresh_like(p.var).into()).collect();
+        (pat.iter().map(|p| p.var).zip(fresh.iter().copied()).collect(), fresh)
     }
 
     fn of_one_position(&mut self, stm: &Stm) -> Option<OneByOne> {
@@ -101,11 +105,13 @@ impl Flattener<'_> {
     }
 
     /// Test that there are many positions, and few elements of state to each of them.
-    fn are_many_and_small(&mut self, level: LevelId, stm: &Stm, threshold: i64) -> Atom {
+    fn are_many_and_small(&mut self, level: LevelId, one: &OneByOne, results: usize, threshold: i64) -> Atom {
+        let shrinks = !one.after.is_empty();
+        let elements = if shrinks { tuning::SHRINKING_ELEMENTS } else { tuning::POSITION_ELEMENTS };
         let n = self.count(level);
         let mut all = self.is_at_most(Atom::i64(threshold), n);
-        let most = self.builder.host_op(BinOp::Mul, n, Atom::i64(tuning::POSITION_ELEMENTS));
-        for p in stm.pat.iter().filter(|p| !p.ty.is_scalar()) {
+        let most = self.builder.host_op(BinOp::Mul, n, Atom::i64(elements));
+        for p in one.stm.pat[..results].iter().filter(|p| !p.ty.is_scalar()) {
             let dims = self.dim_reps(&p.ty);
             let Some(last) = self.enter_dims(level, dims).last().copied() else { continue };
             let total = self.count(last);
@@ -122,6 +128,12 @@ impl Flattener<'_> {
         self.builder.emit(vec![flat::Param { var, ty: Ty::Scalar(Prim::Bool) }], op);
         var.into()
     }
+}
+
+/// A variable under another name.
+fn renamed(p: &Param, names: &Subst) -> Param {
+    let var = names.get(&p.var).and_then(|a| a.var()).unwrap_or(p.var);
+    Param { var, ty: p.ty.substituted(names) }
 }
 
 /// True if an iteration makes every element of the state from what that element was: then the flat version is one kernel too, in which

@@ -404,7 +404,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// The last positions of a row as a group under a mask, if there are any: where they end and the state there, or as they were if the
-    /// group is left.
+    /// group is left. More than a group are left where there were no groups at all ([`Self::limit`]): they are not for a mask.
     fn rest(
         &mut self,
         plan: &Plan,
@@ -416,8 +416,9 @@ impl<'a> Emitter<'a> {
         let [some, alone, after] = [(); 3].map(|()| self.b.create_block());
         let joined = self.params_like(after, before);
         let count = self.b.ins().isub(end, before[0]);
-        let any = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThan, count, 0);
-        self.b.ins().brif(any, some, &[], after, &args(before));
+        let last = self.b.ins().iadd_imm_s(count, -1);
+        let few = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, last, plan.positions() - 1);
+        self.b.ins().brif(few, some, &[], after, &args(before));
         self.b.switch_to_block(some);
         let mut lanes = self.lanes(plan, alone);
         lanes.only(count);

@@ -6,10 +6,10 @@ use par_ir::alias::root;
 use par_ir::build::Statements;
 use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::loops::{self, Loop};
-use par_ir::prim::BinOp;
+use par_ir::prim::{BinOp, PrimOp};
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
-use par_ir::{Atom, Dim, Span, Type, Var, Vars};
+use par_ir::{Atom, Dim, Prim, Span, Type, Var, Vars};
 use std::collections::{HashMap, HashSet};
 
 /// A loop whose body writes to buffers.
@@ -62,12 +62,14 @@ struct Generator<'v> {
     regions: HashMap<Var, Region>,
     /// State may be written over.
     over: bool,
+    /// Sizes of the state that are never larger than at first, and what they are then.
+    shrinking: &'v HashMap<Var, Atom>,
 }
 
 /// A loop as one that writes to buffers, if it has such a form.
 pub(super) fn generate(
     stm: &Stm,
-    over: bool,
+    (over, shrinking): (bool, &HashMap<Var, Atom>),
     outside: &HashMap<Var, Type>,
     vars: &mut Vars,
 ) -> Option<Generated> {
@@ -76,7 +78,8 @@ pub(super) fn generate(
     let (buffers, caps) = (Vec::new(), Vec::new());
     let (names, types) = (HashMap::new(), HashMap::new());
     let (owned, regions) = (HashMap::new(), HashMap::new());
-    let mut g = Generator { vars, inside, buffers, names, caps, types, outside, owned, regions, over };
+    let mut g =
+        Generator { vars, inside, buffers, names, caps, types, outside, owned, regions, over, shrinking };
     let exp = g.iterations(params, form, body)?;
     let stm = Stm { exp, ..stm.clone() };
     Some(Generated { stm, buffers: g.buffers, names: g.names, caps: g.caps })
@@ -115,7 +118,8 @@ impl Generator<'_> {
         for ((p, _), a) in params.iter().zip(&body.results) {
             results.push(if p.ty.is_scalar() { *a } else { self.next_state(p, *a, span, &mut stms)? });
         }
-        Some(Exp::Loop { params: params.to_vec(), form, body: Body { stms, results } })
+        let params = params.iter().map(|(p, a)| (Param { ty: self.roomy(&p.ty), ..p.clone() }, *a)).collect();
+        Some(Exp::Loop { params, form, body: Body { stms, results } })
     }
 
     /// The next value of array state: a version of it, or copied to where it is.
@@ -127,7 +131,7 @@ impl Generator<'_> {
         }
         let name = self.name(&p.ty, p.var, span, out);
         self.write(&Region::whole(name), a, span, out)?;
-        let last = Param { var: self.vars.fresh_like(p.var), ty: p.ty.clone() };
+        let last = Param { var: self.vars.fresh_like(p.var), ty: self.roomy(&p.ty) };
         self.note(&last);
         push(out, &last, Exp::Atom(name.into()), span);
         self.owned.insert(last.var, own);
@@ -137,10 +141,19 @@ impl Generator<'_> {
 
     /// A new name for the content of an array, under which it is written to.
     fn name(&mut self, ty: &Type, v: Var, span: Span, out: &mut Vec<Stm>) -> Var {
-        let name = self.vars.fresh_like(v);
+        let (name, ty) = (self.vars.fresh_like(v), self.roomy(ty));
         self.names.insert(name, ty.clone());
-        push(out, &Param { var: name, ty: ty.clone() }, Exp::Atom(v.into()), span);
+        push(out, &Param { var: name, ty }, Exp::Atom(v.into()), span);
         name
+    }
+
+    /// The type with room for all sizes of the state.
+    fn roomy(&self, ty: &Type) -> Type {
+        let first = |d: &Dim| match d {
+            Dim::Size(Atom::Var(v)) => self.shrinking.get(v).map_or(*d, |n| Dim::Size(*n)),
+            d => *d,
+        };
+        Type { dims: ty.dims.iter().map(first).collect(), ..ty.clone() }
     }
 
     /// Says that a buffer's content is a version from here on.
@@ -160,8 +173,8 @@ impl Generator<'_> {
         }
     }
 
-    /// Where a map's results may be written over the state of a loop that they are the next value of: it is read by the map only, and
-    /// that row by row.
+    /// Where a map's or a filter's results may be written over the state of a loop that they are the next value of: it is read by that
+    /// operator only, row by row, and no row is written before it was read.
     fn dests_over(
         &mut self,
         stm: &Stm,
@@ -171,7 +184,7 @@ impl Generator<'_> {
         mut dests: Vec<Option<Region>>,
         out: &mut Vec<Stm>,
     ) -> Vec<Option<Region>> {
-        let Exp::Map { inputs, lam, .. } = &stm.exp else { return dests };
+        let (Exp::Map { inputs, lam, .. } | Exp::Filter { inputs, lam, .. }) = &stm.exp else { return dests };
         if !self.over {
             return dests;
         }
@@ -181,7 +194,7 @@ impl Generator<'_> {
             let state = |v: &&Var| self.owned.get(v).copied() == own && own.is_some();
             let Some(v) = inputs.iter().find(state).copied() else { continue };
             let read = rest.iter().any(|s| s.mentions(v)) || lam.mentions(v) || results.contains(&v.into());
-            if !read && params[k].0.ty == p.ty {
+            if !read && self.roomy(&params[k].0.ty) == self.room_of(stm, p) {
                 let name = self.name(&p.ty, v, stm.span, out);
                 self.owned.extend(own.map(|own| (name, own)));
                 self.regions.insert(v, Region::whole(name));
@@ -189,6 +202,15 @@ impl Generator<'_> {
             }
         }
         dests
+    }
+
+    /// The type with room for all that an operator may result in.
+    fn room_of(&self, stm: &Stm, p: &Param) -> Type {
+        let mut ty = self.roomy(&p.ty);
+        if let (Exp::Filter { width, .. }, Some(d)) = (&stm.exp, ty.dims.first_mut()) {
+            *d = Dim::Size(*width);
+        }
+        self.roomy(&ty)
     }
 
     /// Statements, with those results that have a region written there.
@@ -250,7 +272,7 @@ impl Generator<'_> {
             Exp::Hist { dests, width, inputs, lam, op, .. } => {
                 self.scatter(stm, dests, (*width, inputs, lam), Some(op), out)?;
             }
-            Exp::Filter { width, inputs, lam } => self.filter(stm, (*width, inputs, lam), out)?,
+            Exp::Filter { width, inputs, lam } => self.filter(stm, (*width, inputs, lam), dests, out)?,
             Exp::Concat(arrs) => {
                 let (places, new) = self.places(&stm.pat, dests)?;
                 self.concat(&places[0], arrs, stm.span, out)?;
@@ -311,6 +333,9 @@ impl Generator<'_> {
     fn room(&mut self, d: &Dim) -> Option<Dim> {
         let Dim::Size(size) = *d else { return None };
         let Some(v) = size.var().filter(|v| self.inside.contains(v)) else { return Some(*d) };
+        if let Some(first) = self.shrinking.get(&v) {
+            return Some(Dim::Size(*first));
+        }
         if let Some((_, cap)) = self.caps.iter().find(|c| c.0 == v) {
             return Some(Dim::Size((*cap).into()));
         }
@@ -399,26 +424,41 @@ impl Generator<'_> {
         Some(())
     }
 
-    /// A filter, as a loop that counts what it has kept.
-    fn filter(&mut self, stm: &Stm, rows: Rows<'_>, out: &mut Vec<Stm>) -> Option<()> {
+    /// A filter, as a loop that counts what it has kept. Numbers are written in any case: there is a place for them, since not more are kept
+    /// than were looked at, and no jump depends on them.
+    fn filter(
+        &mut self,
+        stm: &Stm,
+        rows: Rows<'_>,
+        dests: Vec<Option<Region>>,
+        out: &mut Vec<Stm>,
+    ) -> Option<()> {
         let (width, _, lam) = rows;
         let full = |p: &Param| Param { ty: Type::array(vec![Dim::Size(width)], p.ty.prim()), ..p.clone() };
         let all: Vec<Param> = stm.pat[1..].iter().map(full).collect();
-        let (places, new) = self.places(&all, vec![None; all.len()])?;
-        let mut made = self.rows(rows, &[], stm.span)?;
+        let (places, new) = self.places(&all, dests[1..].to_vec())?;
+        let mut made = self.rows(rows, &places, stm.span)?;
         let count = made.carry("count", &Type::I64, Atom::i64(0), self.vars);
         self.body(&lam.body, &vec![None; lam.body.results.len()], &mut made.code.stms)?;
-        let mut kept = Statements::new(stm.span);
-        for (place, x) in places.iter().zip(&lam.body.results[1..]) {
-            self.write(&place.row(count), *x, stm.span, &mut kept.stms)?;
+        let (mut always, mut kept) = (Vec::new(), Statements::new(stm.span));
+        for ((place, x), ty) in places.iter().zip(&lam.body.results[1..]).zip(&lam.ret[1..]) {
+            let code = if ty.is_scalar() { &mut always } else { &mut kept.stms };
+            self.write(&place.row(count), *x, stm.span, code)?;
         }
-        let next = kept.arith("count", BinOp::Add, count.into(), Atom::i64(1), self.vars);
-        let (then, other) =
-            (kept.results(vec![next]), Body { stms: Vec::new(), results: vec![count.into()] });
-        let exp = Exp::If { cond: lam.body.results[0], then, other };
-        let next = made.code.value("count", Type::I64, exp, self.vars);
-        out.push(made.finish(width, stm.pat[..1].to_vec(), vec![next.into()]));
-        let new = new.into_iter().zip(&stm.pat[1..]).map(|((_, buffer), p)| (p.clone(), buffer)).collect();
+        made.code.stms.extend(always);
+        let cond = lam.body.results[0];
+        if !kept.stms.is_empty() {
+            let exp = Exp::If { cond, then: kept.results(vec![]), other: Body::default() };
+            made.code.bind(vec![], exp);
+        }
+        let one = made.code.prim("kept", PrimOp::Conv(Prim::Bool, Prim::I64), vec![cond], self.vars);
+        let next = made.code.arith("count", BinOp::Add, count.into(), one, self.vars);
+        out.push(made.finish(width, stm.pat[..1].to_vec(), vec![next]));
+        let made = |(all, buffer): (Param, Var)| {
+            let p = stm.pat.iter().find(|p| p.var == all.var)?;
+            Some((p.clone(), buffer))
+        };
+        let new = new.into_iter().filter_map(made).collect();
         self.aliases(new, stm.span, out);
         Some(())
     }

@@ -48,15 +48,16 @@ struct Measure<'a> {
 }
 
 /// Measures a loop, if the sizes are known that arrays are to have: of each of `caps`, the largest value of the first variable, which
-/// the loop binds, becomes the second one.
+/// the loop binds, becomes the second one. Those that are `shrinking` are never larger than what they are at first.
 pub(super) fn measure(
     stm: &Stm,
-    caps: &[(Var, Var)],
+    (caps, shrinking): (&[(Var, Var)], &HashMap<Var, Atom>),
     types: &HashMap<Var, Type>,
     vars: &mut Vars,
 ) -> Option<Sizes> {
     let inside = [stm].into_iter().flat_map(|s| s.bound()).collect();
-    let values = Values::new(inside, types, stm.span, vars);
+    let mut values = Values::new(inside, types, stm.span, vars);
+    shrinking.iter().for_each(|(size, first)| values.bound_by(*size, vec![*first]));
     let mut m = Measure { values, totals: vec![Totals::default()], caps, has_work: true, has_caps: true };
     m.stm(stm, true);
     m.finish()

@@ -21,6 +21,7 @@ mod arrays;
 mod backward;
 mod branch;
 mod calls;
+mod checkpoints;
 mod columns;
 mod elements;
 mod given;
@@ -68,6 +69,8 @@ pub(super) struct Reverse {
     tape: Option<replay::Frame>,
     /// Results of calls whose values were kept.
     needed: HashSet<Var>,
+    /// By the index of a loop that was made for checkpoints: how many loops over strips it is still to get.
+    around: HashMap<Var, u32>,
 }
 
 /// Code whose adjoints are added up together: a function's body, the rows of a map, an arm of a branch, an iteration.
@@ -290,6 +293,9 @@ impl Reverse {
             }
             if self.needed.contains(old) {
                 self.needed.insert(new);
+            }
+            if let Some(n) = self.around.get(old) {
+                self.around.insert(new, *n);
             }
         }
         copy

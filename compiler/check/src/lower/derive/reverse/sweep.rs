@@ -1,6 +1,7 @@
 //! The two sweeps over statements.
 
 use super::super::rules::{no_derivative, transposed};
+use super::checkpoints::Loop;
 use super::inner::Rows;
 use super::record::Tapes;
 use super::replay::Frame;
@@ -81,6 +82,8 @@ impl Reverse {
                 (Exp::Sort { keys, values }, Kept::Origins(order))
             }
             Exp::Loop { params, form, body } => {
+                let l = self.with_checkpoints(lo, &pat, Loop { params, form, body })?;
+                let Loop { params, form, body } = l;
                 let tape = self.record(lo, &pat, &params, &form, &body)?;
                 (Exp::Loop { params, form, body }, Kept::Tape(tape))
             }

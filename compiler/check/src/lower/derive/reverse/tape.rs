@@ -137,7 +137,7 @@ impl Reverse {
     }
 
     /// Runs the loop, to know how many iterations it has and how large those variables are in all of them whose size changes.
-    fn measured(
+    pub(super) fn measured(
         &mut self,
         lo: &mut Lower,
         pat: &[Param],
