@@ -7,7 +7,7 @@ use crate::profile::Counters;
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// Bytes, aligned to 64, those of others as their elements are.
@@ -139,6 +139,14 @@ macro_rules! elements {
 }
 elements!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64, f16 => F16, f32 => F32, f64 => F64, bool => Bool);
 
+/// See [`poison_parts`].
+static POISON: AtomicBool = AtomicBool::new(false);
+
+/// From now on the elements of small arrays that ranks have not are numbers with which reads end outside of all arrays: for tests.
+pub(crate) fn poison_parts() {
+    POISON.store(true, Relaxed);
+}
+
 impl Array {
     /// An array of zeros.
     pub fn zeros(prim: Prim, len: usize) -> Array {
@@ -170,7 +178,11 @@ impl Array {
         // As much as whoever has all elements lacks.
         let lack = OutOfMemory(bytes as u64);
         if used * 2 > bytes || !pool::is_mapped(bytes) {
-            return Array::try_uninit(prim, len);
+            let mut a = Array::try_uninit(prim, len)?;
+            if POISON.load(Relaxed) {
+                a.bytes_mut().fill(0xa5);
+            }
+            return Ok(a);
         }
         if !pool::may_take(used) {
             return Err(lack);

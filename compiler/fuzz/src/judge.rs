@@ -13,6 +13,7 @@ use crate::watch::{self, within};
 use par::pipeline::{Splitting, Versions};
 use par::ranks;
 use par::{Backend, CallOptions, CancelToken, Failure, Options, Program, RunFailure, Value};
+use par_runtime::ranks::Ranks;
 use par_runtime::io::compare::{Tolerance, compare};
 use par_runtime::{ErrorKind, Prim};
 use serde::{Deserialize, Serialize};
@@ -343,6 +344,7 @@ impl Judge<'_> {
     /// Several ranks must do what one does, to the bit.
     fn on_ranks(&self, name: &str, program: &Program, i: usize) -> Outcomes<()> {
         let options = CallOptions { threads: 1, smallest_chunks: true, ..CallOptions::default() };
+        Ranks::poison();
         let run = |size: usize| {
             self.outcome_of(program, i, &options, self.limits.other, |entry, args| {
                 ranks::call(program, entry, &args, &options, size, Some(2)).result

@@ -29,6 +29,10 @@ pub fn call(
     ranks: usize,
     least: Option<usize>,
 ) -> Outcome {
+    // Once, before all ranks ask for it.
+    if let Err(failure) = program.ranked() {
+        return Outcome { result: Err(failure.into()), volumes: Vec::new() };
+    }
     let run = |ranks: Ranks| {
         let traffic = ranks.traffic.clone();
         let options = CallOptions { ranks: Some(ranks), ..options.clone() };

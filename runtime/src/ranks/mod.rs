@@ -36,9 +36,14 @@ impl Ranks {
         Ranks { transport, least: LEAST, traffic: Arc::default() }
     }
 
-    /// Distributes arrays from so many elements on: for tests.
+    /// Distributes arrays from so many elements on.
     pub fn with_least(self, least: usize) -> Ranks {
         Ranks { least: least.max(1), ..self }
+    }
+
+    /// From now on a read of an element that a rank has not is likely to end the process: for tests.
+    pub fn poison() {
+        crate::array::poison_parts();
     }
 
     /// This rank's number.

@@ -1,5 +1,6 @@
 //! Kernels on ranks.
 
+use super::window::Window;
 use super::{Dist, Shared, lost};
 use crate::array::Array;
 use crate::check::RuntimeError;
@@ -41,7 +42,7 @@ impl Run<'_, Dist> {
         let (rows, total) = extent(&k.space, frame)?;
         let scalars = info.scalars.iter().map(|x| frame.int(*x)).collect::<Result<Vec<i64>, _>>()?;
         let positions = rows.saturating_add(total);
-        let mut taken = Taken::new(k, frame)?;
+        let mut taken = Taken::new(k, frame, &self.device.window)?;
         if self.device.is_large(positions) {
             if let Some(listed) = &info.listed {
                 return self.listed(k, listed, info, &scalars, taken, span);
@@ -347,7 +348,7 @@ fn slot_of(x: Operand) -> Option<Slot> {
 
 impl Taken {
     /// Takes the operands out of a frame, those for the last time if they are used for the last time.
-    pub fn new(k: &Kernel, frame: &mut Frame<Dist>) -> Result<Taken, RuntimeError> {
+    pub fn new(k: &Kernel, frame: &mut Frame<Dist>, window: &Window) -> Result<Taken, RuntimeError> {
         let mut slots: Vec<(Slot, bool)> = Vec::new();
         for x in operands(k) {
             let Some(slot) = slot_of(x) else { continue };
@@ -361,12 +362,12 @@ impl Taken {
         let mut taken = Taken { frame: Frame::new(most), parts: Vec::new(), _ropes: Vec::new() };
         for (slot, last) in slots {
             let value = frame.take(if last { Operand::Move(slot) } else { Operand::Copy(slot) });
-            taken.add(slot, value)?;
+            taken.add(slot, value, window)?;
         }
         Ok(taken)
     }
 
-    fn add(&mut self, slot: Slot, value: HostValue<Dist>) -> Result<(), RuntimeError> {
+    fn add(&mut self, slot: Slot, value: HostValue<Dist>, window: &Window) -> Result<(), RuntimeError> {
         let value = match value {
             HostValue::Scalar(x) => HostValue::Scalar(x),
             HostValue::Array(a) => {
@@ -377,10 +378,9 @@ impl Taken {
             }
             HostValue::Desc(d) => HostValue::Desc(d.desc.clone()),
             HostValue::Rope(rope) => {
-                let base = rope.parts().map(Shared::base).find(|base| *base != 0).unwrap_or(0);
                 self._ropes.push(HostValue::Rope(rope));
                 // Indices of elements are relative to it.
-                HostValue::Scalar(Scalar::U64(base as u64))
+                HostValue::Scalar(Scalar::U64(window.base() as u64))
             }
             HostValue::Empty => return Err(internal("an operand that is not there")),
         };

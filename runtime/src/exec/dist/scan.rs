@@ -11,6 +11,17 @@ use crate::exec::frame::Frame;
 use crate::exec::space::Chunk;
 use crate::plan::{CodeId, Fold, Out};
 
+/// State of a scan where a rank begins.
+#[derive(PartialEq)]
+enum Before {
+    /// A row begins.
+    Nothing,
+    /// Bits of the prefix of the row that goes on.
+    Prefix(Vec<u64>),
+    /// A check has failed at an earlier position: what this rank finds is of no use.
+    Failed,
+}
+
 impl Cut<'_, '_> {
     pub fn scan(
         &mut self,
@@ -42,9 +53,10 @@ impl Cut<'_, '_> {
         let arrays = self.run.device.settle(bytes, outputs)?;
         let before = self.prefix_before(fold, codes.0)?;
         let own = self.own();
-        if own.row_lo < own.row_hi {
+        if own.row_lo < own.row_hi && before != Before::Failed {
             let chunks = self.launch.space.row_chunks_in(&own, self.launch.threads);
-            self.launch.scan_all(fold, codes, &chunks, before.as_deref());
+            let before = if let Before::Prefix(bits) = &before { Some(&bits[..]) } else { None };
+            self.launch.scan_all(fold, codes, &chunks, before);
         }
         self.agree(Ok(arrays))
     }
@@ -82,25 +94,32 @@ impl Cut<'_, '_> {
     }
 
     /// The prefixes with which the first part of this rank begins, if it is one of a row that began on another rank.
-    fn prefix_before(&self, fold: &Fold, reduce: CodeId) -> Result<Option<Vec<u64>>, RuntimeError> {
+    fn prefix_before(&self, fold: &Fold, reduce: CodeId) -> Result<Before, RuntimeError> {
         let spread = self.spread();
         if spread.iter().all(Vec::is_empty) {
-            return Ok(None);
+            return Ok(Before::Nothing);
         }
         let (me, k) = (self.ranks().rank(), fold.prims.len());
-        // Behind a check that fails nothing matters: that is the error.
-        let reduced = self.launch.reduce_parts(fold, reduce, &spread[me]);
-        let own = reduced.into_iter().flat_map(|bits| bits.unwrap_or_else(|| vec![0; k]));
+        // A word more says whether a check has failed.
+        let reduced = self.launch.reduce_parts(fold, reduce, &spread[me]).into_iter();
+        let own = reduced.flat_map(|bits| match bits {
+            Some(bits) => [bits, vec![0]].concat(),
+            None => [vec![0; k], vec![1]].concat(),
+        });
         let own: Vec<u8> = own.flat_map(u64::to_le_bytes).collect();
-        let counts: Vec<usize> = spread.iter().map(|parts| parts.len() * k * 8).collect();
+        let counts: Vec<usize> = spread.iter().map(|parts| parts.len() * (k + 1) * 8).collect();
         let all = self.gather_counted(own, &counts)?;
-        let Some(row) = self.continued(&self.own()) else { return Ok(None) };
         let number = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |n, b| n << 8 | u64::from(*b));
         let bits: Vec<u64> = all.chunks_exact(8).map(number).collect();
-        let before = self.own().lo;
-        let parts = spread.iter().flatten().zip(bits.chunks(k.max(1)));
-        let earlier = parts.filter(|(p, _)| p.row_lo == row && p.lo < before).map(|(_, bits)| bits.to_vec());
-        let earlier: Vec<Vec<u64>> = earlier.collect();
-        Ok(Some(self.launch.prefix_of_parts(fold, row, &earlier)))
+        let start = self.own().lo;
+        let parts = spread.iter().flatten().zip(bits.chunks(k + 1));
+        let earlier: Vec<(&Chunk, &[u64])> = parts.filter(|(p, _)| p.lo < start).collect();
+        if earlier.iter().any(|(_, bits)| bits[k] != 0) {
+            return Ok(Before::Failed);
+        }
+        let Some(row) = self.continued(&self.own()) else { return Ok(Before::Nothing) };
+        let of_row = earlier.iter().filter(|(p, _)| p.row_lo == row).map(|(_, bits)| bits[..k].to_vec());
+        let of_row: Vec<Vec<u64>> = of_row.collect();
+        Ok(Before::Prefix(self.launch.prefix_of_parts(fold, row, &of_row)))
     }
 }

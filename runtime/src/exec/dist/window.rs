@@ -63,9 +63,9 @@ impl Drop for Place {
 }
 
 impl Window {
-    /// First address, of which element indices are counted; 0 before there is an array.
+    /// First address, from which element indices count; 0 if there are no addresses. What is read where no array is, as of a row without elements, is 0.
     pub fn base(&self) -> usize {
-        self.room.get().and_then(Option::as_ref).map_or(0, |r| r.base)
+        self.room().map_or(0, |r| r.base)
     }
 
     fn room(&self) -> Option<&Room> {
