@@ -352,7 +352,8 @@ impl Array {
 
     /// True if nobody else holds the buffer, so that an update may be done in place.
     pub fn is_unique(&mut self) -> bool {
-        Arc::get_mut(&mut self.buffer).is_some_and(|buffer| matches!(buffer, Buffer::Own(_) | Buffer::Part { .. }))
+        Arc::get_mut(&mut self.buffer)
+            .is_some_and(|buffer| matches!(buffer, Buffer::Own(_) | Buffer::Part { .. }))
     }
 
     /// The same without a claim to it.

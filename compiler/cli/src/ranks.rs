@@ -287,7 +287,8 @@ pub fn together<T>(ranks: Option<&Ranks>, own: Result<T, Status>) -> Result<T, S
 /// What all ranks have, or the message of one that has it not.
 pub fn agreed<T>(ranks: &Ranks, own: Result<T, String>) -> Result<T, String> {
     let message = own.as_ref().err().cloned().unwrap_or_default();
-    let told = ranks.exchange_unknown(&vec![message.into_bytes(); ranks.size()]).map_err(|e| e.to_string())?;
+    let told =
+        ranks.exchange_unknown(&vec![message.into_bytes(); ranks.size()]).map_err(|e| e.to_string())?;
     match told.iter().position(|m| !m.is_empty()) {
         None => own,
         Some(rank) => {

@@ -26,7 +26,11 @@ pub fn with_inputs(file: &Path) -> Option<Case> {
     let calls = par::testing::inputs(&text, file.parent()?).ok()?;
     let calls: Vec<Call> =
         calls.into_iter().map(|(entry, input)| Call { entry, args: vec![input] }).collect();
-    if calls.is_empty() { None } else { Some(Case { source: text, calls, rounded: false, cuda: false, ranks: false }) }
+    if calls.is_empty() {
+        None
+    } else {
+        Some(Case { source: text, calls, rounded: false, cuda: false, ranks: false })
+    }
 }
 
 /// The same for a program that may be varied.

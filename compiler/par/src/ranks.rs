@@ -60,7 +60,8 @@ pub fn call(
                 volumes.push(volume);
             }
             Ok(Err(_)) => results.push(Err(bug("a rank panicked"))),
-            Err(e) => results.push(Err(RunFailure::from(Failure::Unavailable(format!("no thread for a rank: {e}"))))),
+            Err(e) => results
+                .push(Err(RunFailure::from(Failure::Unavailable(format!("no thread for a rank: {e}"))))),
         }
     }
     Outcome { result: together(results), volumes }
@@ -119,7 +120,9 @@ fn distribution(op: &Op) -> Option<String> {
         Op::Sort { .. } => Some("sort: each row by one rank, even where rows are long".into()),
         Op::MakeDesc(_) => Some("lengths of rows: gathered on every rank".into()),
         Op::Append(..) => Some("rows from several arrays: gathered on every rank".into()),
-        Op::Concat(..) | Op::Slice { .. } => Some("copy: each rank its part; what others have is sent".into()),
+        Op::Concat(..) | Op::Slice { .. } => {
+            Some("copy: each rank its part; what others have is sent".into())
+        }
         Op::Read(..) => Some("element: sent to every rank".into()),
         _ => None,
     }
@@ -132,17 +135,21 @@ fn of_kernel(k: &Kernel) -> String {
         KernelKind::Map(outs) if owns(outs) => {
             return "map in place: on every rank, which gathers all that it reads".into();
         }
-        KernelKind::Map(outs) if scatters(outs) => ("scatter", "cut; indices and values go to the ranks of the elements"),
+        KernelKind::Map(outs) if scatters(outs) => {
+            ("scatter", "cut; indices and values go to the ranks of the elements")
+        }
         KernelKind::Map(_) => ("map", "cut"),
         KernelKind::Reduce(_) => ("reduce", "cut; results of parts are gathered"),
-        KernelKind::Scan { outs: Some(outs), .. } if scatters(outs) => {
-            ("scan and scatter", "cut; sums of parts are gathered, indices and values go to the ranks of the elements")
-        }
+        KernelKind::Scan { outs: Some(outs), .. } if scatters(outs) => (
+            "scan and scatter",
+            "cut; sums of parts are gathered, indices and values go to the ranks of the elements",
+        ),
         KernelKind::Scan { .. } => ("scan", "cut; results of parts are gathered"),
         KernelKind::Filter(_) => ("filter", "cut; numbers of elements kept are gathered"),
-        KernelKind::Hist { .. } => {
-            ("histogram", "cut; few bins are filled on every rank and combined, else indices and values go to the ranks of the bins")
-        }
+        KernelKind::Hist { .. } => (
+            "histogram",
+            "cut; few bins are filled on every rank and combined, else indices and values go to the ranks of the bins",
+        ),
     };
     let Some(ranks) = &k.ranks else { return name.into() };
     let mut any = 0;

@@ -41,11 +41,8 @@ impl Launch<'_> {
     /// Filters a part of the space: its chunks, how many each has kept from its first position on, and the counts of rows in `counts`, those of giant rows
     /// for what is in the part.
     pub fn filter_chunks(&self, part: &Chunk, mut counts: Vec<Array>) -> (Vec<Chunk>, Vec<usize>, Array) {
-        let chunks = if part.row_lo < part.row_hi {
-            self.space.row_chunks_in(part, self.threads)
-        } else {
-            Vec::new()
-        };
+        let chunks =
+            if part.row_lo < part.row_hi { self.space.row_chunks_in(part, self.threads) } else { Vec::new() };
         let kept: Vec<AtomicI64> = chunks.iter().map(|_| AtomicI64::new(0)).collect();
         threads::run(self.threads, chunks.len(), |i| {
             kept[i].store(self.filter_chunk(&chunks[i]), Relaxed);

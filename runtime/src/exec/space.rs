@@ -352,15 +352,24 @@ mod tests {
     #[test]
     fn parts_of_ranks_cover_everything() {
         let giant = 5 * GIANT as i64 + 7;
-        for lengths in
-            [vec![], vec![0], vec![0, 0, 3], vec![giant], vec![0, giant, 0, 5, giant, giant, 1], vec![3; 1000], vec![0; 9]]
-        {
+        for lengths in [
+            vec![],
+            vec![0],
+            vec![0, 0, 3],
+            vec![giant],
+            vec![0, giant, 0, 5, giant, giant, 1],
+            vec![3; 1000],
+            vec![0; 9],
+        ] {
             let space = ragged(&lengths);
             for ranks in 1..6 {
                 let parts = space.rank_parts(ranks);
                 let (mut pos, mut row, mut chunks) = (0, 0, Vec::new());
                 for p in &parts {
-                    assert_eq!((p.lo, p.row_lo == row || p.row_lo + 1 == row && p.lo > space.start(p.row_lo)), (pos, true));
+                    assert_eq!(
+                        (p.lo, p.row_lo == row || p.row_lo + 1 == row && p.lo > space.start(p.row_lo)),
+                        (pos, true)
+                    );
                     chunks.extend(space.row_chunks_in(p, 2));
                     (pos, row) = (p.hi, p.row_hi.max(row));
                 }

@@ -80,7 +80,10 @@ impl Stretch {
     /// True if the index is the number itself.
     fn is_number(&self) -> bool {
         let zero = |sums: &[Sum]| sums == [Sum::default()];
-        self.by != Per::Nothing && self.stride == Sum(vec![(1, vec![])]) && zero(&self.least) && zero(&self.most)
+        self.by != Per::Nothing
+            && self.stride == Sum(vec![(1, vec![])])
+            && zero(&self.least)
+            && zero(&self.most)
     }
 
     /// The indices for these rows and positions, neither empty; none if they cannot be told.

@@ -89,8 +89,13 @@ impl Ranks {
         for round in (0..longest).step_by(ROUND) {
             let part = |len: usize| -> Range<usize> { round.min(len)..(round + ROUND).min(len) };
             let send: Vec<&[u8]> = send.iter().map(|s| &s[part(s.len())]).collect();
-            let mut receive: Vec<&mut [u8]> =
-                receive.iter_mut().map(|r| { let part = part(r.len()); &mut r[part] }).collect();
+            let mut receive: Vec<&mut [u8]> = receive
+                .iter_mut()
+                .map(|r| {
+                    let part = part(r.len());
+                    &mut r[part]
+                })
+                .collect();
             let messages = send.iter().filter(|s| !s.is_empty()).count();
             self.traffic.sent(send.iter().map(|s| s.len()).sum(), messages);
             self.transport.exchange(&send, &mut receive)?;
@@ -162,7 +167,9 @@ mod tests {
             let me = r.rank();
             let send: Vec<Vec<u8>> = (0..3).map(|to| vec![me as u8; length(me, to)]).collect();
             let got = r.exchange_unknown(&send).expect("messages");
-            let right = |(from, g): (usize, &Vec<u8>)| g.len() == length(from, me) && g.iter().all(|b| *b == from as u8);
+            let right = |(from, g): (usize, &Vec<u8>)| {
+                g.len() == length(from, me) && g.iter().all(|b| *b == from as u8)
+            };
             (got.iter().enumerate().all(right), r.traffic.volume())
         });
         assert!(all.iter().all(|(right, _)| *right));

@@ -77,7 +77,13 @@ fn for_ranks(
         let kind = kernel_kind(kernel, &functions, operands, live)?;
         plan_of(kernel, functions, (space, captures), kind, None).map(Box::new)
     };
-    let listed = ranks.listed.map(|l| { let (kernel, functions) = *l; same(&kernel, functions) }).transpose()?;
+    let listed = ranks
+        .listed
+        .map(|l| {
+            let (kernel, functions) = *l;
+            same(&kernel, functions)
+        })
+        .transpose()?;
     let inspector = ranks.inspector.map(|i| {
         let (kernel, functions, of) = *i;
         same(&kernel, functions).map(|kernel| Inspector { kernel, of })

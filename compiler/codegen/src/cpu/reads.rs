@@ -118,9 +118,9 @@ impl Finder<'_> {
             return self.around(Per::Nothing, 1.into(), Form::default(), index);
         }
         let position = axes.position();
-        let own = position.as_ref().and_then(|position| {
-            self.around(Per::Position, 1.into(), 1.into(), &index.minus(position))
-        });
+        let own = position
+            .as_ref()
+            .and_then(|position| self.around(Per::Position, 1.into(), 1.into(), &index.minus(position)));
         if own.is_some() {
             return own;
         }
@@ -244,7 +244,8 @@ pub fn inspector(kernel: &Kernel, captures: &[Var], reads: &Reads) -> Option<(Ke
     if !all_found || in_operator || in_prologue {
         return None;
     }
-    let is_near = |v: Var| captures.iter().position(|c| *c == v).is_some_and(|i| reads.reaches[i] != Reach::Any);
+    let is_near =
+        |v: Var| captures.iter().position(|c| *c == v).is_some_and(|i| reads.reaches[i] != Reach::Any);
     let mut known: BTreeSet<Var> = captures.iter().copied().chain(kernel.binders()).collect();
     let prologue = computable(&kernel.prologue, &mut known, &is_near);
     let body = computable(&kernel.body.stms, &mut known, &is_near);

@@ -155,7 +155,13 @@ pub fn form_names() -> Vec<&'static str> {
 impl Gen {
     fn done(self, calls: Vec<Call>) -> Generated {
         Generated {
-            case: Case { source: self.decs.join("\n") + "\n", calls, rounded: false, cuda: false, ranks: false },
+            case: Case {
+                source: self.decs.join("\n") + "\n",
+                calls,
+                rounded: false,
+                cuda: false,
+                ranks: false,
+            },
             forms: self.counts,
         }
     }

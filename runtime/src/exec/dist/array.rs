@@ -196,9 +196,8 @@ impl Shared {
     /// Gets all elements to rank 0.
     pub fn gather(&self, ranks: &Ranks) -> Result<(), RuntimeError> {
         let Some(cuts) = self.cuts() else { return Ok(()) };
-        let needed: Vec<Range<usize>> = (0..ranks.size())
-            .map(|r| if r == 0 { 0..self.len() } else { cuts[r]..cuts[r + 1] })
-            .collect();
+        let needed: Vec<Range<usize>> =
+            (0..ranks.size()).map(|r| if r == 0 { 0..self.len() } else { cuts[r]..cuts[r + 1] }).collect();
         if ranks.rank() == 0 {
             self.array.use_all().map_err(|e| out_of_memory(e, Span::default()))?;
         }
@@ -207,11 +206,7 @@ impl Shared {
 
     /// The array for changes of the elements between this rank's cuts, which it has, copied if somebody else holds it, and the cuts: elements of other
     /// ranks that came are forgotten.
-    pub fn into_parts(
-        mut self,
-        ranks: &Ranks,
-        cuts: Vec<usize>,
-    ) -> Result<(Array, Vec<usize>), OutOfMemory> {
+    pub fn into_parts(mut self, ranks: &Ranks, cuts: Vec<usize>) -> Result<(Array, Vec<usize>), OutOfMemory> {
         if self.array.is_unique() {
             return Ok((self.array, cuts));
         }
@@ -317,6 +312,9 @@ mod tests {
         assert_eq!(without(&(3..9), &(0..5)), [3..3, 5..9]);
         assert_eq!(without(&(3..9), &(10..12)), [3..9, 0..0]);
         assert!(without(&(5..7), &(3..9)).iter().all(Range::is_empty));
-        assert_eq!((joined(&(3..5), &(5..7)), joined(&(3..5), &(6..7)), joined(&(4..4), &(6..7))), (3..7, 3..5, 6..7));
+        assert_eq!(
+            (joined(&(3..5), &(5..7)), joined(&(3..5), &(6..7)), joined(&(4..4), &(6..7))),
+            (3..7, 3..5, 6..7)
+        );
     }
 }

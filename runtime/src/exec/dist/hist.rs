@@ -31,7 +31,8 @@ impl Run<'_, Dist> {
         let mut frame = taken.frame.clone();
         let few = if dests.iter().all(Shared::is_whole) { self.few(k, &frame, (len, exact))? } else { None };
         let made = if let Some(groups) = few {
-            let hull = |g: &Vec<Chunk>| Chunk { row_hi: g[g.len() - 1].row_hi, hi: g[g.len() - 1].hi, ..g[0] };
+            let hull =
+                |g: &Vec<Chunk>| Chunk { row_hi: g[g.len() - 1].row_hi, hi: g[g.len() - 1].hi, ..g[0] };
             let nothing = Chunk { row_lo: 0, row_hi: 0, lo: 0, hi: 0, part: None };
             let parts = groups.iter().map(|g| if g.is_empty() { nothing } else { hull(g) }).collect();
             let cut = self.cut_at(parts, &alone, (k, k), info, scalars, taken, span)?;

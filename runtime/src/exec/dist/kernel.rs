@@ -96,7 +96,8 @@ impl Run<'_, Dist> {
         self.note_rows(|| launch.space.summary());
         let own = &parts[ranks.rank()];
         ranks.traffic.cut(own.hi - own.lo);
-        launch.here = Some((own.hi - own.lo + own.row_hi - own.row_lo, launch.space.total + launch.space.rows));
+        launch.here =
+            Some((own.hi - own.lo + own.row_hi - own.row_lo, launch.space.total + launch.space.rows));
         Ok(Cut { run: self, launch, parts, span })
     }
 }

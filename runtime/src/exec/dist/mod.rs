@@ -252,7 +252,13 @@ impl Device for Dist {
         let written = || parts[usize::from(in_place)..].iter();
         cost.launch(2 * written().map(Held::len).sum::<usize>(), written().map(Held::size).sum());
         run.count(|c| *c += cost);
-        let parts: Vec<_> = parts.into_iter().map(|a| { let n = a.len(); (a, 0, n) }).collect();
+        let parts: Vec<_> = parts
+            .into_iter()
+            .map(|a| {
+                let n = a.len();
+                (a, 0, n)
+            })
+            .collect();
         run.gathered(prim, &parts, span)
     }
 

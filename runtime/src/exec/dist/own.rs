@@ -37,7 +37,8 @@ impl Run<'_, Dist> {
                 cuts[i] = cuts[i + 1];
             }
         }
-        let inside = |(r, cut): (&Range<usize>, &[usize])| r.is_empty() || cut[0] <= r.start && r.end <= cut[1];
+        let inside =
+            |(r, cut): (&Range<usize>, &[usize])| r.is_empty() || cut[0] <= r.start && r.end <= cut[1];
         let apart = ranges.iter().zip(cuts.windows(2)).all(inside) && cuts.is_sorted();
         Ok(apart.then_some(cuts))
     }

@@ -86,11 +86,10 @@ impl Run<'_, Dist> {
                     }
                     // Of indices that a check refuses there are none: the kernel itself finds the error.
                     let indices = found.as_ref().and_then(|f| f.as_deref());
-                    let indices = indices.map(|all| outputs.iter().map(|o| &all[*o]).collect::<Vec<&Array>>());
+                    let indices =
+                        indices.map(|all| outputs.iter().map(|o| &all[*o]).collect::<Vec<&Array>>());
                     match self.requests(a, &cuts, indices, &parts[self.ranks().rank()])? {
-                        Some(requests) => {
-                            self.remember(&inspector.kernel, &inputs, (cuts, number), requests)
-                        }
+                        Some(requests) => self.remember(&inspector.kernel, &inputs, (cuts, number), requests),
                         None => {
                             a.make_whole(self.ranks())?;
                             continue;
@@ -197,7 +196,8 @@ impl Run<'_, Dist> {
             let indices = unsafe {
                 std::slice::from_raw_parts((array.as_ptr() as *const i64).add(own.lo), own.hi - own.lo)
             };
-            let far = indices.iter().filter(|i| (0..len as i64).contains(*i) && !here.contains(&(**i as usize)));
+            let far =
+                indices.iter().filter(|i| (0..len as i64).contains(*i) && !here.contains(&(**i as usize)));
             missing.extend(far.map(|i| *i as u64));
             missing.sort_unstable();
             missing.dedup();

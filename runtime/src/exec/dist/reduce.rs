@@ -104,7 +104,8 @@ impl Cut<'_, '_> {
         let parts: Vec<Chunk> = parts.into_iter().flatten().collect();
         let row_cuts = self.row_cuts();
         let me = self.ranks().rank();
-        let is_own = |row: usize| self.launch.space.rows == 1 || (row_cuts[me]..row_cuts[me + 1]).contains(&row);
+        let is_own =
+            |row: usize| self.launch.space.rows == 1 || (row_cuts[me]..row_cuts[me + 1]).contains(&row);
         let mut first = 0;
         for row in parts.chunk_by(|a, b| a.row_lo == b.row_lo) {
             let (row_lo, row_hi) = (row[0].row_lo, row[0].row_lo + 1);

@@ -95,9 +95,7 @@ impl Run<'_, Dist> {
         received.for_each(|i, values| {
             for (a, x) in made.iter().zip(values) {
                 // SAFETY: the index is inside, and the array is nobody else's.
-                unsafe {
-                    std::ptr::copy_nonoverlapping(x.as_ptr(), a.0.as_ptr().add(i * x.len()), x.len())
-                };
+                unsafe { std::ptr::copy_nonoverlapping(x.as_ptr(), a.0.as_ptr().add(i * x.len()), x.len()) };
             }
         });
         let shared = |(a, cuts): (Array, Option<Vec<usize>>)| match cuts {

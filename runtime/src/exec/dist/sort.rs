@@ -50,9 +50,7 @@ impl Run<'_, Dist> {
         let p = self.ranks().size();
         let target = |r: usize| (n as u128 * r as u128 / p as u128) as usize;
         match rows {
-            Rows::Uniform(count, m) => {
-                (0..p).map(|r| target(r) / (*m).max(1)).chain([*count]).collect()
-            }
+            Rows::Uniform(count, m) => (0..p).map(|r| target(r) / (*m).max(1)).chain([*count]).collect(),
             Rows::Ragged(d) => {
                 let offsets = d.desc().offsets().slice::<i64>();
                 let row = |r: usize| offsets.partition_point(|o| (*o as usize) < target(r));
@@ -130,13 +128,13 @@ impl Run<'_, Dist> {
         for i in 0..SAMPLES {
             // Of nothing there are marks behind all.
             let at = (n > 0).then(|| (i * n + n / 2) / SAMPLES).map(|at| at.min(n - 1));
-            let mark: [u64; 3] =
-                at.map_or([u64::MAX; 3], |at| [number(keys.get(at)), me, at as u64]);
+            let mark: [u64; 3] = at.map_or([u64::MAX; 3], |at| [number(keys.get(at)), me, at as u64]);
             mark.iter().for_each(|x| own.extend(x.to_le_bytes()));
         }
         let all = self.ranks().all_gather(&own).map_err(lost)?;
         let word = |mark: &[u8], i: usize| u64::from_le_bytes(std::array::from_fn(|k| mark[8 * i + k]));
-        let mut marks: Vec<Mark> = all.chunks_exact(24).map(|m| (word(m, 0), word(m, 1), word(m, 2))).collect();
+        let mut marks: Vec<Mark> =
+            all.chunks_exact(24).map(|m| (word(m, 0), word(m, 1), word(m, 2))).collect();
         marks.sort_unstable();
         marks.retain(|m| m.1 != u64::MAX);
         let mut ends = vec![0];
