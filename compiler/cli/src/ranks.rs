@@ -270,7 +270,7 @@ fn share_standard_input(ranks: Ranks) {
     }));
 }
 
-/// What all ranks have, or the status of one that has it not.
+/// The value of this rank, if all have one; else the status of one that has none.
 pub fn together<T>(ranks: Option<&Ranks>, own: Result<T, Status>) -> Result<T, Status> {
     let Some(ranks) = ranks else { return own };
     let code = own.as_ref().err().map_or(0, |s| *s as u64);
@@ -284,7 +284,7 @@ pub fn together<T>(ranks: Option<&Ranks>, own: Result<T, Status>) -> Result<T, S
     }
 }
 
-/// What all ranks have, or the message of one that has it not.
+/// The value of this rank, if all have one; else the message of one that has none.
 pub fn agreed<T>(ranks: &Ranks, own: Result<T, String>) -> Result<T, String> {
     let message = own.as_ref().err().cloned().unwrap_or_default();
     let told =

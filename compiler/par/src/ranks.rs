@@ -97,7 +97,7 @@ fn copied(value: &Value) -> Value {
     value
 }
 
-/// How the operations of a program are distributed, line by line: what is cut among ranks, what every rank does, and what of arrays ranks send each other.
+/// Distribution of a program's operations, line by line: what is cut among ranks, what every rank does, and what of arrays ranks send each other.
 pub fn explain(program: &Program) -> Result<String, Failure> {
     let plan = program.ranked()?.plan();
     let mut lines: Vec<(Span, String)> = Vec::new();

@@ -143,7 +143,7 @@ impl<'t, M: Module> Compiler<'t, M> {
         Ok(Functions { name, captures, layout, checks, recursive, combined, elems, schedule, roles, ranks })
     }
 
-    /// What ranks need to know, and the kernel that lists what is scattered.
+    /// Facts for ranks, the kernel that lists what is scattered, and the one that finds indices.
     fn for_ranks(&mut self, kernel: &Kernel, captures: &[Var], name: &str) -> Result<ForRanks, String> {
         let reads = reads::of(kernel, captures, &self.facts, self.types);
         let listed = match reads::listed(kernel, self.types) {
@@ -310,7 +310,7 @@ pub struct Functions {
     ranks: Option<ForRanks>,
 }
 
-/// What ranks need to know of a kernel.
+/// Facts about a kernel for ranks.
 struct ForRanks {
     reads: reads::Reads,
     listed: Option<Box<(Kernel, Functions)>>,

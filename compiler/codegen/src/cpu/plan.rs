@@ -62,8 +62,7 @@ fn plan_of(
     })
 }
 
-/// What ranks need to know of a kernel with these captures and this space. Its version that lists what is scattered runs in its place, so its operands are the
-/// same.
+/// Facts for ranks about a kernel with these captures and this space. The kernels that run in its place, or before it, have its operands.
 fn for_ranks(
     ranks: ForRanks,
     (vars, captures, space): (&[Var], &[Operand], plan::Space),

@@ -100,7 +100,7 @@ impl Finder<'_> {
         all_found.then_some(Reach::Within(all))
     }
 
-    /// Where an index is. One that is the smaller or larger of two is where they are.
+    /// The places of an index: of one that is the smaller or larger of two, theirs.
     fn stretches(&mut self, index: &Form) -> Option<Vec<Stretch>> {
         if let Some(Symbol::Var(v)) = index.as_symbol()
             && let Some((PrimOp::Bin(BinOp::Min | BinOp::Max, Prim::I64), [x, y])) = self.access.operator(v)

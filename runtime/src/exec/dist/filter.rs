@@ -9,7 +9,7 @@ use crate::exec::frame::HostValue;
 use crate::exec::out_of_memory;
 use crate::prim::{Prim, Scalar};
 
-/// What a rank keeps.
+/// Elements that a rank keeps.
 struct Kept {
     /// Of each row.
     counts: Array,
@@ -85,7 +85,7 @@ impl Cut<'_, '_> {
         Ok(())
     }
 
-    /// What is kept here, at its place among all.
+    /// The elements kept here, at their places among all.
     fn pack(&self, from: Array, chunks: &[(usize, usize)], cuts: &[usize]) -> Result<Array, RuntimeError> {
         let me = self.ranks().rank();
         let (total, n) = (cuts[cuts.len() - 1], cuts[me + 1] - cuts[me]);

@@ -22,7 +22,7 @@ pub struct Taken {
     pub frame: Frame<Cpu>,
     /// Arrays that are not whole, by slot.
     parts: Vec<(Slot, Shared)>,
-    /// What holds the arrays of ropes.
+    /// Holders of the arrays of ropes.
     _ropes: Vec<HostValue<Dist>>,
 }
 
