@@ -47,9 +47,8 @@ impl Transport for Mpi {
     }
 
     fn exchange(&self, send: &[&[u8]], receive: &mut [&mut [u8]]) -> Result<(), Lost> {
-        let number = |all: usize| all;
-        let messages = number(send.iter().filter(|s| !s.is_empty()).count())
-            + receive.iter().filter(|r| !r.is_empty()).count();
+        let sent = send.iter().filter(|s| !s.is_empty()).count();
+        let messages = sent + receive.iter().filter(|r| !r.is_empty()).count();
         if messages == 0 {
             return Ok(());
         }

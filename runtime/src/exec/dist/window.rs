@@ -2,12 +2,12 @@
 //!
 //! Where a row of a rope starts is an index in the address space of the array that holds it. Ranks exchange such starts, so an array must have the same
 //! index on all of them. Each rank therefore has a range of addresses of its own, its *window*, of which only what is used is memory; arrays that
-//! come into ropes are moved there, and indices are relative to its beginning. All ranks append and free the same arrays in the same order, so
-//! these are at the same places.
+//! come into ropes are moved there, and indices are relative to its beginning. All ranks append the same arrays in the same order, and have freed the same ones
+//! before, in whatever order; of the places that are free the first is taken. So arrays are at the same places.
 
 use crate::array::{Array, OutOfMemory};
 use crate::pool;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Addresses of a window, if there are as many; at least.
@@ -36,7 +36,7 @@ struct Room {
 #[derive(Debug, Default)]
 struct Free {
     /// Places that were used before, by size.
-    again: BTreeMap<usize, Vec<usize>>,
+    again: BTreeMap<usize, BTreeSet<usize>>,
     /// Behind all places that were ever used. No array is at 0, which is no index of an element.
     end: usize,
 }
@@ -91,7 +91,7 @@ impl Window {
     fn take(&self, size: usize, all: usize) -> Option<usize> {
         let mut free = self.free.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(places) = free.again.get_mut(&size)
-            && let Some(at) = places.pop()
+            && let Some(at) = places.pop_first()
         {
             return Some(at);
         }
@@ -107,7 +107,7 @@ impl Window {
             unsafe { libc::madvise((self.base() + at) as *mut libc::c_void, size, libc::MADV_DONTNEED) };
         }
         let mut free = self.free.lock().unwrap_or_else(|e| e.into_inner());
-        free.again.entry(size).or_default().push(at);
+        free.again.entry(size).or_default().insert(at);
     }
 }
 
@@ -169,6 +169,21 @@ mod tests {
             [first[0], first[1], offset(&place(3))]
         });
         assert_eq!(at[0], at[1]);
+    }
+
+    #[test]
+    fn the_order_of_frees_does_not_matter() {
+        let places = |reverse: bool| {
+            let w = Arc::<Window>::default();
+            let mut all: Vec<Array> = (0..3).map(|i| w.place(&Array::from_slice(&[i])).expect("room")).collect();
+            if reverse {
+                all.reverse();
+            }
+            all.into_iter().for_each(drop);
+            let again: Vec<Array> = (0..3).map(|i| w.place(&Array::from_slice(&[i])).expect("room")).collect();
+            again.iter().map(|a| a.as_ptr() as usize - w.base()).collect::<Vec<usize>>()
+        };
+        assert_eq!(places(false), places(true));
     }
 
     #[test]
