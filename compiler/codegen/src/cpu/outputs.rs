@@ -104,13 +104,8 @@ impl KernelEmitter<'_, '_, '_> {
         in_segments: bool,
     ) -> Result<(), Unsupported> {
         let plan = self.info.lanes(self.e.width).filter(|_| !self.e.counting);
-        let stores = targets.iter().all(|t| matches!(t, Target::Elem(_) | Target::Row(..)));
-        let plan = plan.map(|p| match in_segments || !p.has_rest() {
-            true if stores => Rc::new(p.repeatable()),
-            // A segment at an edge is too short for a group, even under a mask.
-            true => Rc::new(p.without_rest()),
-            false => p,
-        });
+        // A segment at an edge is too short for a group, even under a mask.
+        let plan = plan.map(|p| if in_segments { Rc::new(p.without_rest()) } else { p });
         let shorter = plan.as_ref().filter(|_| in_segments).and_then(|p| p.shorter()).map(Rc::new);
         let mut rest = start;
         for plan in [plan, shorter].into_iter().flatten() {

@@ -78,19 +78,8 @@ pub struct Plan {
     private: Vec<Private>,
     /// The combination of its results, if they are combined.
     pub reduction: Option<Rc<Reduction>>,
-    /// Ends of rows.
-    last: Last,
-}
-
-/// How the last positions of a row are done, if they are fewer than a group has.
-#[derive(Clone, Copy, PartialEq)]
-enum Last {
-    /// One after the other.
-    Singly,
-    /// As a group under a mask.
-    Masked,
-    /// As a whole group, if there was one before: positions of that are done once more, with the same results.
-    Again,
+    /// The last positions of a row, fewer than a group has, are a group under a mask.
+    has_rest: bool,
 }
 
 impl Plan {
@@ -126,17 +115,12 @@ impl Plan {
 
     /// True if the last positions of a row, fewer than a group has, are a group under a mask.
     pub fn has_rest(&self) -> bool {
-        self.last == Last::Masked
-    }
-
-    /// The same where positions may be done more than once.
-    pub fn repeatable(&self) -> Plan {
-        Plan { last: Last::Again, ..self.clone() }
+        self.has_rest
     }
 
     /// The same with single positions at the ends of rows.
     pub fn without_rest(&self) -> Plan {
-        Plan { last: Last::Singly, ..self.clone() }
+        Plan { has_rest: false, ..self.clone() }
     }
 
     /// Groups that there must be for any of them to pay.
@@ -190,7 +174,7 @@ fn by_element(info: &KernelInfo, body: Body, width: usize) -> Option<Plan> {
     };
     let (classes, size, body) = with_short_indices(body, width, choose)?;
     let used = used(&[&body]);
-    Some(Plan { used, classes, size, body, private: vec![], reduction: None, last: last(has_rest) })
+    Some(Plan { used, classes, size, body, private: vec![], reduction: None, has_rest })
 }
 
 /// The plan of a reduction.
@@ -226,7 +210,7 @@ fn fold(kernel: &Kernel, op: &Lambda, body: Body, width: usize) -> Option<Plan> 
     };
     let used = used(&[&body, &combined]);
     let reduction = Some(Rc::new(reduction));
-    Some(Plan { used, classes, size, body, private: vec![], reduction, last: last(has_rest) })
+    Some(Plan { used, classes, size, body, private: vec![], reduction, has_rest })
 }
 
 /// A body's classes and size, with loops whose indices have 32 bits where the processor gathers by them.
@@ -240,10 +224,6 @@ fn with_short_indices(
     let narrowed = if gathers { narrow::narrowed(&body) } else { None };
     let short = narrowed.and_then(|body| choose(&body).map(|(classes, size)| (classes, size, body)));
     short.or_else(|| found.map(|(classes, size)| (classes, size, body)))
-}
-
-fn last(has_rest: bool) -> Last {
-    if has_rest { Last::Masked } else { Last::Singly }
 }
 
 /// True if the last positions of a row can be a group. What scalars of lanes are for is done one by one just as well; rows of one length may be
@@ -282,7 +262,7 @@ fn in_parts(kernel: &Kernel, width: usize) -> Option<Plan> {
     if !private::has_parts(&body, &classes, &private) {
         return None;
     }
-    Some(Plan { used: used(&[&body]), classes, size, body, private, reduction: None, last: Last::Singly })
+    Some(Plan { used: used(&[&body]), classes, size, body, private, reduction: None, has_rest: false })
 }
 
 /// For each result of a map the array that it is a version of, if it is one.
@@ -370,7 +350,7 @@ impl<'a> Emitter<'a> {
         let left = self.params_like(done, &all);
         let results = self.params_like(after, &outside);
         let enter = self.b.ins().icmp(IntCC::SignedLessThan, start, limit);
-        if plan.has_rest() {
+        if plan.has_rest {
             let short = self.b.create_block();
             self.b.ins().brif(enter, again, &args(&all), short, &[]);
             self.b.switch_to_block(short);
@@ -411,22 +391,10 @@ impl<'a> Emitter<'a> {
         }
         self.loops += 1;
         let repeat = self.b.ins().icmp(IntCC::SignedLessThan, following[0], limit);
-        let other = if plan.last == Last::Again { self.b.create_block() } else { done };
-        let given = if plan.last == Last::Again { vec![] } else { args(&following) };
-        self.b.ins().brif(repeat, again, &args(&following), other, &given);
-        if plan.last == Last::Again {
-            self.b.switch_to_block(other);
-            let left = self.b.ins().icmp(IntCC::SignedLessThan, following[0], end);
-            let whole = self.b.ins().iadd_imm_s(end, -n);
-            // Of the first group, if it was left, one position is done.
-            let is_later = self.b.ins().icmp(IntCC::SignedGreaterThan, whole, start);
-            let some = self.b.ins().band(left, is_later);
-            let values = [&[whole], &following[1..]].concat();
-            self.b.ins().brif(some, again, &args(&values), done, &args(&following));
-        }
+        self.b.ins().brif(repeat, again, &args(&following), done, &args(&following));
 
         self.b.switch_to_block(done);
-        let left = if plan.has_rest() { self.rest(plan, end, &left, split, group)? } else { left };
+        let left = if plan.has_rest { self.rest(plan, end, &left, split, group)? } else { left };
         let mut lanes = self.lanes(plan, alone);
         let state = finish(&mut lanes, &left[1..=split], &left[1 + split..])?;
         let values = [&[left[0]], &state[..]].concat();
