@@ -65,7 +65,7 @@ pub(super) fn law(g: &mut Gen, size: u32) -> Vec<Call> {
          let da = vjp lawful a y\n  \
          let (l, r, scale) = ({}, {}, {} + {})\n  \
          let told = !(f64.isnan (l - r) || f64.isnan scale || f64.isinf scale)\n  \
-         in (!told || scale <= 1e-6 || f64.abs (l - r) <= 1e-3 * scale, told && scale > 1e-6)",
+         in (!told || scale <= 1e-4 || f64.abs (l - r) <= 1e-3 * scale, told && scale > 1e-4)",
         forward.0, backward.0, forward.1, backward.1
     ));
     let rng = &mut g.rng;

@@ -187,6 +187,9 @@ impl Access<'_> {
                 let interval = self.interval(*a);
                 self.set(p, self.value(*a), interval);
             }
+            // Those of the other arm are nobody's, and no host scalars.
+            let other = arms[usize::from(first)].stms.iter().flat_map(Stm::bound);
+            other.for_each(|v| self.bind(v, Origin::Other, BTreeSet::new()));
             return;
         }
         for (arm, holds) in arms.into_iter().zip([true, false]) {
