@@ -175,12 +175,14 @@ mod tests {
     fn the_order_of_frees_does_not_matter() {
         let places = |reverse: bool| {
             let w = Arc::<Window>::default();
-            let mut all: Vec<Array> = (0..3).map(|i| w.place(&Array::from_slice(&[i])).expect("room")).collect();
+            let mut all: Vec<Array> =
+                (0..3).map(|i| w.place(&Array::from_slice(&[i])).expect("room")).collect();
             if reverse {
                 all.reverse();
             }
             all.into_iter().for_each(drop);
-            let again: Vec<Array> = (0..3).map(|i| w.place(&Array::from_slice(&[i])).expect("room")).collect();
+            let again: Vec<Array> =
+                (0..3).map(|i| w.place(&Array::from_slice(&[i])).expect("room")).collect();
             again.iter().map(|a| a.as_ptr() as usize - w.base()).collect::<Vec<usize>>()
         };
         assert_eq!(places(false), places(true));
