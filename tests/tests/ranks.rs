@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const OPTIONS: fn() -> CallOptions =
     || CallOptions { backend: Backend::Cpu, threads: 1, smallest_chunks: true, ..CallOptions::default() };
 
-/// What calls on ranks did.
+/// Counts over calls on ranks.
 #[derive(Default)]
 struct Seen {
     calls: usize,

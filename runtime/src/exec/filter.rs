@@ -10,8 +10,8 @@ use crate::check::RuntimeError;
 use crate::prim::{Prim, Scalar};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
-/// Where fewer than one of so many elements are kept, they are copied to an array of their own. Others stay where they are: a copy of half of
-/// 134 MB took a third of the time of the filter.
+/// One of so many elements: fewer that are kept are copied to an array of their own. Others stay where they are: a copy of half of 134 MB took
+/// a third of the time of the filter.
 const FEW: usize = 4;
 
 impl Launch<'_> {

@@ -47,7 +47,7 @@ impl Link {
 /// The parts of giant rows, in order.
 struct Chain {
     links: Vec<Link>,
-    /// What the row of the first part begins with, if it began elsewhere.
+    /// The value that the row of the first part begins with, if it began elsewhere.
     before: Option<Link>,
     /// For those who sleep until a prefix is there, and how many do or are about to.
     sleep: Mutex<()>,

@@ -18,7 +18,7 @@ pub struct ForRanks {
     pub own: Option<Reach>,
     /// The kernel with the indices and values of its scatters, or of its histogram, as ordinary results.
     pub listed: Option<Box<Kernel>>,
-    /// Where it reads arrays at indices that it computes, if that can be told before.
+    /// The kernel that finds the indices at which it reads, if these can be told before.
     pub inspector: Option<Inspector>,
 }
 
@@ -36,7 +36,7 @@ pub struct Inspector {
 pub enum Reach {
     /// No array, or any element.
     Any,
-    /// Those inside one of these.
+    /// Elements inside one of these.
     Within(Vec<Stretch>),
 }
 

@@ -26,7 +26,7 @@ pub struct Ranks {
     transport: Arc<dyn Transport>,
     /// Positions from which a kernel is cut, elements from which an array is distributed.
     pub least: usize,
-    /// What this rank has sent, and how operations ran.
+    /// Counts of what this rank has sent, and of operations.
     pub traffic: Arc<Traffic>,
 }
 
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use std::thread;
 
-    /// What `work` gives on each of so many ranks.
+    /// The results of `work` on each of so many ranks.
     fn on<T: Send>(ranks: usize, work: impl Fn(Ranks) -> T + Sync) -> Vec<T> {
         thread::scope(|scope| {
             let work = &work;

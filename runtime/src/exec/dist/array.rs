@@ -235,7 +235,7 @@ impl Dist {
         let cuts = (len >= self.ranks.least).then(|| even_cuts(len, self.ranks.size()));
         let here = cuts.as_ref().map_or(0..len, |c| c[me]..c[me + 1]);
         let array = Array::try_part(prim, len, here.len()).map_err(|e| out_of_memory(e, span));
-        let array = self.settle(len * prim.size(), array)?;
+        let array = self.settle(len.saturating_mul(prim.size()), array)?;
         let size = prim.size();
         // SAFETY: the range is inside the array, which nobody else has.
         let bytes = unsafe {

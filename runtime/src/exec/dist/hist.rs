@@ -84,7 +84,7 @@ impl Run<'_, Dist> {
         // Per destination, the copies of all ranks.
         let mut copies: Vec<Vec<Array>> = vec![Vec::new(); groups.iter().map(Vec::len).sum()];
         for (i, dest) in dests.iter().enumerate() {
-            let bytes = len * dest.prim().size();
+            let bytes = len.saturating_mul(dest.prim().size());
             let own = filled.iter().flat_map(|copy| copy[i].bytes().iter().copied()).collect();
             let counts: Vec<usize> = groups.iter().map(|g| g.len() * bytes).collect();
             let all = cut.gather_counted(own, &counts)?;

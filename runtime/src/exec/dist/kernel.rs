@@ -59,7 +59,7 @@ impl Run<'_, Dist> {
         self.ranks().traffic.repeated();
         taken.make_whole(self.ranks())?;
         let results = self.alone().kernel(k, &mut taken.frame, span);
-        let results = self.device.settle(8 * positions, results)?;
+        let results = self.device.settle(positions.saturating_mul(8), results)?;
         results.into_iter().map(whole).collect()
     }
 
@@ -171,7 +171,7 @@ impl<'k> Cut<'_, 'k> {
     pub fn agree<T>(&self, result: Result<T, RuntimeError>) -> Result<T, RuntimeError> {
         let device = &self.run.device;
         let result = result.and_then(|x| self.launch.check().map(|()| x));
-        let bytes = 8 * (self.launch.space.total + self.launch.space.rows);
+        let bytes = self.launch.space.total.saturating_add(self.launch.space.rows).saturating_mul(8);
         if self.launch.kernel.checks.is_empty() {
             return device.settle(bytes, result);
         }
@@ -306,7 +306,7 @@ pub fn extent(space: &plan::Space, frame: &Frame<Dist>) -> Result<(usize, usize)
     })
 }
 
-/// What every rank has computed for itself.
+/// A value that every rank has computed for itself.
 pub fn whole(x: HostValue) -> Result<HostValue<Dist>, RuntimeError> {
     Ok(match x {
         HostValue::Scalar(x) => HostValue::Scalar(x),

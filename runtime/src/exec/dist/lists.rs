@@ -14,7 +14,7 @@ pub struct List<'a> {
     pub positions: Range<usize>,
 }
 
-/// What came from all ranks, in the order of positions.
+/// Bytes that came from all ranks, in the order of positions.
 pub struct Received {
     bytes: Vec<Vec<u8>>,
     /// Bytes of a value of each array.
@@ -57,7 +57,7 @@ impl List<'_> {
         Ok(Received { bytes, sizes: self.sizes() })
     }
 
-    /// What is last for each index, to all ranks.
+    /// Sends the last value for each index to all ranks.
     pub fn last_to_all(&self, ranks: &Ranks, len: usize) -> Result<Received, RuntimeError> {
         let mut last: Vec<Option<usize>> = vec![None; len];
         for pos in self.positions.clone() {

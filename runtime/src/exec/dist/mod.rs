@@ -227,7 +227,7 @@ impl Device for Dist {
 
     fn slice(run: &Run<Dist>, a: Shared, start: usize, len: usize, span: Span) -> ArrayResult<Dist> {
         if a.is_whole() {
-            let bytes = len * a.prim().size();
+            let bytes = len.saturating_mul(a.prim().size());
             let part = Cpu::slice(&run.alone(), a.into_array(), start, len, span);
             return run.device.settle(bytes, part).map(Shared::from);
         }

@@ -19,14 +19,14 @@ use std::rc::Rc;
 /// Kernels whose requests are remembered.
 const REMEMBERED: usize = 8;
 
-/// What one rank asks others for, and they ask it for: indices, by rank.
+/// Indices that one rank asks others for, and those that they ask it for, by rank.
 #[derive(Debug)]
 struct Requests {
     own: Vec<Vec<u64>>,
     others: Vec<Vec<u64>>,
 }
 
-/// What indices are computed from.
+/// An array or scalar that indices are computed from.
 #[derive(Debug)]
 enum Input {
     Scalar(u64),
@@ -179,7 +179,7 @@ impl Run<'_, Dist> {
         Ok(launch.failed_at().is_none().then_some(arrays))
     }
 
-    /// What ranks ask each other for; none if that is nearly everything, or a rank does not know.
+    /// The requests of all ranks; none if that is nearly everything, or a rank does not know.
     fn requests(
         &self,
         a: &Shared,

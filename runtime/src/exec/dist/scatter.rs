@@ -58,7 +58,7 @@ impl Run<'_, Dist> {
             match out {
                 Out::Row(prim, n) => {
                     let a = lists.next().ok_or_else(|| internal("a result that is not there"))?;
-                    let made = cut.launch.space.total * n * prim.size();
+                    let made = cut.launch.space.total.saturating_mul(n * prim.size());
                     self.count(|c| c.bytes_materialised += made as u64);
                     results.push(Shared::distributed(a, cut.position_cuts(*n)));
                 }

@@ -121,7 +121,7 @@ impl Run<'_, Dist> {
         self.spread(sorted, cuts, n, span)
     }
 
-    /// Where the ranges of the ranks end in this rank's sorted keys, from 0 on.
+    /// The ends of the ranges of the ranks in this rank's sorted keys, from 0 on.
     fn range_ends(&self, keys: &Array) -> Result<Vec<usize>, RuntimeError> {
         let (n, p, me) = (keys.len(), self.ranks().size(), self.ranks().rank() as u64);
         let mut own: Vec<u8> = Vec::with_capacity(SAMPLES * 24);
@@ -204,7 +204,7 @@ impl Run<'_, Dist> {
     }
 }
 
-/// How many of a rank's sorted keys are before a mark.
+/// The number of a rank's sorted keys before a mark.
 fn before(keys: &Array, rank: u64, mark: Mark) -> usize {
     let (mut lo, mut hi) = (0, keys.len());
     while lo < hi {
