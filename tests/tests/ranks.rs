@@ -1,4 +1,4 @@
-//! Golden programs and examples on several ranks in one process: the same bits as on one, for every number of ranks. Arrays of two elements are
+//! Golden programs and examples on several ranks in one process: the same bits as from the program for one processor, for every number of ranks. Arrays of two elements are
 //! distributed, and chunks are as small as they can be, on one rank, too.
 
 use par::ranks::{self, Outcome};
@@ -40,7 +40,7 @@ fn check(path: &Path, sizes: &[usize]) -> Seen {
     let mut seen = Seen::default();
     let settings = Settings { options: Options::default(), ..Settings::default() };
     let result = calls(path, &settings, &mut |program: &Program, set| {
-        let one = ranks::call(program, &set.entry, &set.args, &OPTIONS(), 1, None).result;
+        let one = program.call(&set.entry, set.args.clone(), &OPTIONS());
         for size in sizes {
             let Outcome { result, volumes } =
                 ranks::call(program, &set.entry, &set.args, &OPTIONS(), *size, Some(2));

@@ -3,7 +3,7 @@
 //! The reference is the interpreter on CORE as lowering made it. Against it stand the interpreter after every pass,
 //! the flat interpreter on what flattening makes of each of these programs, and machine code with one and with two
 //! threads, once with work cut into the smallest chunks; then the flat and the sequential version and work by one and by three rows
-//! in turn, on the flat interpreter and as machine code; if the case says so, by CUDA and on several ranks as well. Both must count the same costs. Values must be equal; floats exactly, for programs must not depend on an order that the language leaves open. Where they
+//! in turn, on the flat interpreter and as machine code; if the case says so, by CUDA and on several ranks as well; and with derivatives that keep fewer states. Both must count the same costs. Values must be equal; floats exactly, for programs must not depend on an order that the language leaves open. Where they
 //! do, floats may differ by rounding, except between numbers of threads, of which there are more then. A
 //! call must fail everywhere or nowhere. Which of several errors is reported may differ between the reference and
 //! flattened code, but not between runs of one flattened program.

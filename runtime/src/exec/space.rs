@@ -320,6 +320,13 @@ mod tests {
         Space { rows: d.rows(), total: d.total(), cost: 1, shape: Shape::Ragged(Arc::new(d)) }
     }
 
+    /// No rows, empty ones, giants, and `short` rows of three.
+    fn some_lengths(short: usize) -> Vec<Vec<i64>> {
+        let giant = 5 * GIANT as i64 + 7;
+        let skewed = vec![0, giant, 0, 5, giant, giant, 1];
+        vec![vec![], vec![0], vec![0, 0, 3], vec![giant], skewed, vec![3; short], vec![0; 9]]
+    }
+
     fn covers(space: &Space, threads: usize) {
         let (mut row, mut pos) = (0, 0);
         for p in space.row_chunks(threads) {
@@ -333,15 +340,7 @@ mod tests {
 
     #[test]
     fn row_chunks_cover_everything() {
-        let giant = 5 * GIANT as i64 + 7;
-        for lengths in [
-            vec![],
-            vec![0],
-            vec![0, 0, 3],
-            vec![giant],
-            vec![0, giant, 0, 5, giant, giant, 1],
-            vec![3; 100_000],
-        ] {
+        for lengths in some_lengths(100_000) {
             let space = ragged(&lengths);
             (1..4).for_each(|t| covers(&space, t));
             let chunks = space.balanced_chunks(3);
@@ -351,16 +350,7 @@ mod tests {
 
     #[test]
     fn parts_of_ranks_cover_everything() {
-        let giant = 5 * GIANT as i64 + 7;
-        for lengths in [
-            vec![],
-            vec![0],
-            vec![0, 0, 3],
-            vec![giant],
-            vec![0, giant, 0, 5, giant, giant, 1],
-            vec![3; 1000],
-            vec![0; 9],
-        ] {
+        for lengths in some_lengths(1000) {
             let space = ragged(&lengths);
             for ranks in 1..6 {
                 let parts = space.rank_parts(ranks);

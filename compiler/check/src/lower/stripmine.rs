@@ -46,13 +46,9 @@ impl<'p> Lower<'p> {
         }
         let n = self.conv(prim, Prim::I64, bound);
         let n = self.bin(BinOp::Max, Prim::I64, n, Atom::i64(0));
-        let size = self.strip(n, around);
-        let whole = self.bin(BinOp::Quot, Prim::I64, n, size);
-        let count = self.add(whole, Atom::i64(1));
+        let (size, count) = self.strip_sizes(n, around);
         self.loop_val(None, init, Repeat::For(Prim::I64, count), &mut |lo, state, strip| {
-            let first = lo.bin(BinOp::Mul, Prim::I64, strip, size);
-            let rest = lo.sub(n, first);
-            let bound = lo.bin(BinOp::Min, Prim::I64, size, rest);
+            let (first, bound) = lo.strip_bounds(n, size, strip);
             let inner = Counted {
                 at,
                 prim: Prim::I64,
@@ -67,12 +63,21 @@ impl<'p> Lower<'p> {
         })
     }
 
-    /// Iterations of a strip: `n` to the power of k / (k + 1), and 1.
-    pub fn strip(&mut self, n: Atom, around: u32) -> Atom {
+    /// Iterations of a strip of `n`, which are `n` to the power of k / (k + 1) and 1, and the number of strips.
+    pub fn strip_sizes(&mut self, n: Atom, around: u32) -> (Atom, Atom) {
         let power = Atom::Const(Scalar::F64(f64::from(around) / f64::from(around + 1)));
         let float = self.conv(Prim::I64, Prim::F64, n);
         let root = self.bin(BinOp::Pow, Prim::F64, float, power);
         let root = self.conv(Prim::F64, Prim::I64, root);
-        self.add(root, Atom::i64(1))
+        let size = self.add(root, Atom::i64(1));
+        let whole = self.bin(BinOp::Quot, Prim::I64, n, size);
+        (size, self.add(whole, Atom::i64(1)))
+    }
+
+    /// The first iteration of a strip, and how many it has.
+    pub fn strip_bounds(&mut self, n: Atom, size: Atom, strip: Atom) -> (Atom, Atom) {
+        let first = self.bin(BinOp::Mul, Prim::I64, strip, size);
+        let rest = self.sub(n, first);
+        (first, self.bin(BinOp::Min, Prim::I64, size, rest))
     }
 }

@@ -35,10 +35,10 @@ impl Run<'_, Dist> {
                 |g: &Vec<Chunk>| Chunk { row_hi: g[g.len() - 1].row_hi, hi: g[g.len() - 1].hi, ..g[0] };
             let nothing = Chunk { row_lo: 0, row_hi: 0, lo: 0, hi: 0, part: None };
             let parts = groups.iter().map(|g| if g.is_empty() { nothing } else { hull(g) }).collect();
-            let cut = self.cut_at(parts, &alone, (k, k), info, scalars, taken, span)?;
+            let cut = self.cut(Some(parts), &alone, (k, k), info, scalars, taken, span)?;
             self.few_bins(cut, (fold, exact), &frame, (groups, dests))?
         } else {
-            let cut = self.cut(&alone, (k, listed), info, scalars, taken, span)?;
+            let cut = self.cut(None, &alone, (k, listed), info, scalars, taken, span)?;
             let (cut, lists) = cut.lists(&mut taken.frame)?;
             let mut update = alone.prepare(k, &mut frame, span)?;
             update.set_initial(fold, &frame)?;

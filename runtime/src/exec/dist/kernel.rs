@@ -3,8 +3,7 @@
 use super::window::Window;
 use super::{Dist, Shared, lost};
 use crate::array::Array;
-use crate::check::RuntimeError;
-use crate::check::Span;
+use crate::check::{RuntimeError, Span};
 use crate::exec::cpu::Cpu;
 use crate::exec::device::{Held, Results};
 use crate::exec::frame::{Frame, HostValue};
@@ -52,7 +51,7 @@ impl Run<'_, Dist> {
             }
             if is_cut(&k.kind) {
                 let alone = self.alone();
-                let cut = self.cut(&alone, (k, k), info, &scalars, &mut taken, span)?;
+                let cut = self.cut(None, &alone, (k, k), info, &scalars, &mut taken, span)?;
                 return cut.results(&mut taken.frame);
             }
         }
@@ -63,9 +62,12 @@ impl Run<'_, Dist> {
         results.into_iter().map(whole).collect()
     }
 
-    /// Prepares a kernel to be run in parts: each rank gets what its positions read. `of` is the kernel that it runs for, whose reads are known.
+    /// Prepares a kernel to be run in parts, those given or the usual ones: each rank gets what its positions read. `of` is the kernel that it runs
+    /// for, whose reads are known.
+    #[allow(clippy::too_many_arguments)]
     pub fn cut<'r>(
         &'r self,
+        parts: Option<Vec<Chunk>>,
         alone: &'r Run<'r, Cpu>,
         (of, k): (&Kernel, &'r Kernel),
         info: &ForRanks,
@@ -73,22 +75,10 @@ impl Run<'_, Dist> {
         taken: &mut Taken,
         span: Span,
     ) -> Result<Cut<'r, 'r>, RuntimeError> {
-        let parts = self.parts(k, &taken.frame, span)?;
-        self.cut_at(parts, alone, (of, k), info, scalars, taken, span)
-    }
-
-    /// The same for these parts.
-    #[allow(clippy::too_many_arguments)]
-    pub fn cut_at<'r>(
-        &'r self,
-        parts: Vec<Chunk>,
-        alone: &'r Run<'r, Cpu>,
-        (of, k): (&Kernel, &'r Kernel),
-        info: &ForRanks,
-        scalars: &[i64],
-        taken: &mut Taken,
-        span: Span,
-    ) -> Result<Cut<'r, 'r>, RuntimeError> {
+        let parts = match parts {
+            Some(parts) => parts,
+            None => self.parts(k, &taken.frame, span)?,
+        };
         let ranks = self.ranks();
         self.fetch_reads((&of.captures, info), scalars, taken, &parts, span)?;
         taken.parts.clear();

@@ -32,7 +32,6 @@ use crate::array::Array;
 use crate::check::{RuntimeError, Span};
 use crate::plan::Kernel;
 use crate::prim::{Prim, Scalar};
-use crate::profile::Counters;
 use crate::ranks::{Lost, Ranks};
 use crate::rope::Rope;
 pub use array::Shared;
@@ -234,32 +233,23 @@ impl Device for Dist {
         run.gathered(a.prim(), &[(a.clone(), start, len)], span)
     }
 
-    fn concat(run: &Run<Dist>, parts: Vec<Shared>, prim: Prim, span: Span) -> ArrayResult<Dist> {
+    fn concat(run: &Run<Dist>, mut parts: Vec<Shared>, prim: Prim, span: Span) -> ArrayResult<Dist> {
         if parts.iter().all(Shared::is_whole) {
             let bytes = parts.iter().map(Held::size).sum();
             let arrays = parts.into_iter().map(Shared::into_array).collect();
             let all = Cpu::concat(&run.alone(), arrays, prim, span);
             return run.device.settle(bytes, all).map(Shared::from);
         }
-        let mut cost = Counters::default();
-        let mut parts = parts;
         if parts.iter().skip(1).all(|a| a.len() == 0) {
-            cost.launch(0, 0);
-            run.count(|c| *c += cost);
+            run.count(|c| c.launch(0, 0));
             return Ok(parts.swap_remove(0));
         }
+        // What one processor would have written.
         let in_place = parts[0].is_unique();
         let written = || parts[usize::from(in_place)..].iter();
-        cost.launch(2 * written().map(Held::len).sum::<usize>(), written().map(Held::size).sum());
-        run.count(|c| *c += cost);
-        let parts: Vec<_> = parts
-            .into_iter()
-            .map(|a| {
-                let n = a.len();
-                (a, 0, n)
-            })
-            .collect();
-        run.gathered(prim, &parts, span)
+        run.count(|c| c.launch(2 * written().map(Held::len).sum::<usize>(), written().map(Held::size).sum()));
+        let whole = |a: Shared| (a.clone(), 0, a.len());
+        run.gathered(prim, &parts.into_iter().map(whole).collect::<Vec<_>>(), span)
     }
 
     fn append(

@@ -59,7 +59,7 @@ impl Run<'_, Dist> {
         let dest = taken.take_dest(dest, k)?;
         let (updated, cuts) = self.for_update_at(dest, cuts, span)?;
         let alone = self.alone();
-        let mut cut = self.cut(&alone, (k, k), info, scalars, &mut taken, span)?;
+        let mut cut = self.cut(None, &alone, (k, k), info, scalars, &mut taken, span)?;
         let mut word = 0;
         let mut arrays: Result<Vec<Array>, RuntimeError> = Ok(Vec::new());
         for out in outs {

@@ -49,7 +49,7 @@ impl Run<'_, Dist> {
             dests.push(arrays.collect::<Result<Vec<Shared>, RuntimeError>>()?);
         }
         let alone = self.alone();
-        let cut = self.cut(&alone, (k, listed), info, scalars, taken, span)?;
+        let cut = self.cut(None, &alone, (k, listed), info, scalars, taken, span)?;
         let (cut, lists) = cut.lists(&mut taken.frame)?;
         self.count(|c| *c += cut.launch.base_cost());
         let mut lists = lists.into_iter();

@@ -21,8 +21,8 @@ pub(super) fn sizes(
         for (i, d) in ty.dims.iter().enumerate() {
             let Dim::Size(Atom::Var(v)) = d else { continue };
             let Some(k) = params.iter().position(|(p, _)| p.var == *v) else { continue };
-            let scope = Scope { bodies: vec![body], types, params };
-            (i == 0 && scope.is_at_most(body.results[k], *v)).then_some(())?;
+            let ran = Ran { stms: body.stms.iter().collect(), types, params };
+            (i == 0 && ran.is_at_most(body.results[k], *v)).then_some(())?;
             sizes.insert(*v, params[k].1);
         }
     }
@@ -53,43 +53,50 @@ pub(super) fn results(stm: &Stm, sizes: &HashMap<Var, Atom>, vars: &mut Vars) ->
     (pat, after)
 }
 
-/// Code that is run as a whole: a body, and those that it stands in.
-struct Scope<'s> {
-    bodies: Vec<&'s Body>,
+/// Statements that have run, in order.
+struct Ran<'s> {
+    stms: Vec<&'s Stm>,
     types: &'s HashMap<Var, Type>,
     params: &'s [(Param, Atom)],
 }
 
-impl<'s> Scope<'s> {
+impl<'s> Ran<'s> {
     /// True if a size is known to be at most another one.
     fn is_at_most(&self, a: Atom, most: Var) -> bool {
         a == most.into()
             || a.as_i64().is_some_and(|n| n <= 0)
-            || self.statements().any(|stm| self.bounds(stm, a, most))
+            || (0..self.stms.len()).rev().any(|i| self.bounds(i, a, most))
     }
 
-    fn statements(&self) -> impl Iterator<Item = &'s Stm> {
-        self.bodies.iter().rev().flat_map(|b| &b.stms)
-    }
-
-    /// True if a statement says of a number that it is at most a size.
-    fn bounds(&self, stm: &'s Stm, a: Atom, most: Var) -> bool {
-        if let Exp::Slice { arr, len, .. } = &stm.exp
-            && *len == a
-        {
-            return self.size(*arr).is_some_and(|n| n != a && self.is_at_most(n, most));
+    /// True if a statement, with those before it, says of a number that it is at most a size. Only what is before counts: sizes of slices
+    /// may bound each other.
+    fn bounds(&self, i: usize, a: Atom, most: Var) -> bool {
+        let stm = self.stms[i];
+        let slice = match &stm.exp {
+            Exp::Slice { arr, len, .. } if *len == a => Some(*arr),
+            _ => None,
+        };
+        let made = stm.pat.iter().position(|p| a == p.var.into());
+        if slice.is_none() && made.is_none() {
+            return false;
         }
-        let Some(k) = stm.pat.iter().position(|p| a == p.var.into()) else { return false };
+        let before = Ran { stms: self.stms[..i].to_vec(), ..*self };
+        if let Some(arr) = slice {
+            return before.size(arr).is_some_and(|n| before.is_at_most(n, most));
+        }
+        let Some(k) = made else { return false };
         match &stm.exp {
-            Exp::Atom(a) => self.is_at_most(*a, most),
-            Exp::Filter { width, .. } => k == 0 && self.is_at_most(*width, most),
-            Exp::Prim(PrimOp::Bin(BinOp::Min, Prim::I64), xs) => xs.iter().any(|x| self.is_at_most(*x, most)),
+            Exp::Atom(a) => before.is_at_most(*a, most),
+            Exp::Filter { width, .. } => k == 0 && before.is_at_most(*width, most),
+            Exp::Prim(PrimOp::Bin(BinOp::Min, Prim::I64), xs) => {
+                xs.iter().any(|x| before.is_at_most(*x, most))
+            }
             Exp::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), xs) => {
-                xs[1].as_i64().is_some_and(|c| c >= 0) && self.is_at_most(xs[0], most)
+                xs[1].as_i64().is_some_and(|c| c >= 0) && before.is_at_most(xs[0], most)
             }
             Exp::If { then, other, .. } => [then, other].into_iter().all(|arm| {
-                let bodies = [&self.bodies[..], &[arm]].concat();
-                Scope { bodies, ..*self }.is_at_most(arm.results[k], most)
+                let stms = before.stms.iter().copied().chain(&arm.stms).collect();
+                Ran { stms, ..before }.is_at_most(arm.results[k], most)
             }),
             _ => false,
         }
@@ -97,7 +104,7 @@ impl<'s> Scope<'s> {
 
     /// The first dimension of an array.
     fn size(&self, arr: Var) -> Option<Atom> {
-        let made = self.statements().flat_map(|s| &s.pat).chain(self.params.iter().map(|(p, _)| p));
+        let made = self.stms.iter().flat_map(|s| &s.pat).chain(self.params.iter().map(|(p, _)| p));
         let ty = made.into_iter().find(|p| p.var == arr).map(|p| &p.ty).or_else(|| self.types.get(&arr))?;
         let Some(Dim::Size(n)) = ty.dims.first() else { return None };
         Some(*n)

@@ -49,16 +49,12 @@ impl Reverse {
                 self.measured(lo, pat, (&l.params, &l.form, &l.body), &none)?[0]
             }
         };
-        let size = lo.strip(n, around);
-        let whole = lo.bin(BinOp::Quot, Prim::I64, n, size);
-        let count = lo.add(whole, Atom::i64(1));
+        let (size, count) = lo.strip_sizes(n, around);
         let (block, (strip, params, results)) = lo.in_block(|lo| {
             let strip = lo.fresh("strip", Type::I64);
             let mut subst = Subst::new();
             let params = self.state_again(lo, l.params.iter().map(|(p, _)| p), &mut subst);
-            let first = lo.bin(BinOp::Mul, Prim::I64, strip.into(), size);
-            let rest = lo.sub(n, first);
-            let bound = lo.bin(BinOp::Min, Prim::I64, size, rest);
+            let (first, bound) = lo.strip_bounds(n, size, strip.into());
             let inits = params.iter().map(|p| p.var.into()).collect();
             let results = self.strip(lo, pat, &l, (first, bound, inits), around - 1)?;
             Ok((strip, params, results))
@@ -104,7 +100,7 @@ impl Reverse {
     }
 
     /// Fresh variables for the state of a loop, which depend on the argument if those given do.
-    fn state_again<'a>(
+    pub(super) fn state_again<'a>(
         &mut self,
         lo: &mut Lower,
         state: impl Iterator<Item = &'a Param>,

@@ -187,16 +187,7 @@ impl Reverse {
         let Extended { params, form, body, extra, updates } = all;
         let mut subst = Subst::new();
         let (block, (state, more, results)) = lo.in_block(|lo| {
-            let mut state = Vec::new();
-            for (p, _) in *params {
-                let name = lo.out.vars.name(p.var).to_string();
-                let copy = lo.param(&name, p.ty.substituted(&subst));
-                if lo.sizes.contains(&p.var) {
-                    lo.sizes.insert(copy.var);
-                }
-                subst.insert(p.var, copy.var.into());
-                state.push(copy);
-            }
+            let state = self.state_again(lo, params.iter().map(|(p, _)| p), &mut subst);
             let more: Vec<Param> = extra.iter().map(|(ty, _)| lo.param("tape", ty.clone())).collect();
             let mut index = Atom::i64(0);
             if let (Some((old, prim)), LoopForm::For { index: new, prim: from, .. }) = (original, form) {
