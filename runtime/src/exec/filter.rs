@@ -20,12 +20,8 @@ impl Launch<'_> {
         let scratch = self.outputs(1, prims, self.space.total)?;
         let chunks =
             if self.threads == 1 { vec![self.space.whole()] } else { self.space.row_chunks(self.threads) };
-        let kept: Vec<AtomicI64> = chunks.iter().map(|_| AtomicI64::new(0)).collect();
-        threads::run(self.threads, chunks.len(), |i| {
-            kept[i].store(self.filter_chunk(&chunks[i]), Relaxed);
-        });
+        let kept = self.filter_each(&chunks);
         self.check()?;
-        let kept: Vec<usize> = kept.into_iter().map(|n| n.into_inner() as usize).collect();
         if let Some(counts) = counts.first_mut() {
             count_giants(counts, &chunks, &kept);
         }
@@ -43,14 +39,19 @@ impl Launch<'_> {
     pub fn filter_chunks(&self, part: &Chunk, mut counts: Vec<Array>) -> (Vec<Chunk>, Vec<usize>, Array) {
         let chunks =
             if part.row_lo < part.row_hi { self.space.row_chunks_in(part, self.threads) } else { Vec::new() };
+        let kept = self.filter_each(&chunks);
+        let mut counts = counts.swap_remove(0);
+        count_giants(&mut counts, &chunks, &kept);
+        (chunks, kept, counts)
+    }
+
+    /// Filters chunks: how many elements each has kept.
+    fn filter_each(&self, chunks: &[Chunk]) -> Vec<usize> {
         let kept: Vec<AtomicI64> = chunks.iter().map(|_| AtomicI64::new(0)).collect();
         threads::run(self.threads, chunks.len(), |i| {
             kept[i].store(self.filter_chunk(&chunks[i]), Relaxed);
         });
-        let kept: Vec<usize> = kept.into_iter().map(|n| n.into_inner() as usize).collect();
-        let mut counts = counts.swap_remove(0);
-        count_giants(&mut counts, &chunks, &kept);
-        (chunks, kept, counts)
+        kept.into_iter().map(|n| n.into_inner() as usize).collect()
     }
 
     /// The number kept; for a part of a giant row its count does not become the row's.
