@@ -38,6 +38,10 @@ pub const TINY_ELEMENTS: usize = 16;
 pub const TINY_PICKED: usize = 8;
 /// Statements that one operator may become when it is written out.
 pub const TINY_STATEMENTS: usize = 4096;
+/// Iterations of a loop that is written out, at most.
+pub const TINY_ITERATIONS: i64 = 16;
+/// Statements that one loop may become when it is written out.
+pub const TINY_LOOP: usize = 1024;
 /// Products in a sum from which on it is not written out in products of matrices.
 pub const TINY_PRODUCT: i64 = 5;
 
