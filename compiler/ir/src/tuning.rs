@@ -66,6 +66,10 @@ pub const TINY_PRODUCT: i64 = 5;
 
 /// Repetitions of simplification, at most; programs rarely need three.
 pub const SIMPLIFY_ROUNDS: usize = 6;
+/// Statements of an arm that are done whether it is taken or not, at most: on vectors there is no branch then.
+pub const SPECULATED_STATEMENTS: usize = 6;
+/// Reads among them.
+pub const SPECULATED_READS: usize = 2;
 /// Arrays that are concatenated at once, at most: under a nest every element chooses among them.
 pub const CONCATENATED_PARTS: usize = 6;
 /// Statements of a lambda made by fusion, at most. Past that nothing is gained, and since a fused lambda is copied and looked through

@@ -7,12 +7,15 @@
 //! ```
 //!
 //! Inside the arms the condition is known. Arms that only choose between scalars become `select`, which for
-//! bools is `and` or `or`.
+//! bools is `and` or `or`. Under maps so do arms of a few short statements that can fail nowhere: `x > 0 || ys[i] > 0` reads `ys[i]` always.
 
 use super::env::Env;
+use super::range;
 use par_ir::core::{Body, Exp, Param, Stm};
+use par_ir::cost::{Time, time};
 use par_ir::prim::PrimOp;
-use par_ir::ty::{Atom, Elem};
+use par_ir::tuning;
+use par_ir::ty::{Atom, Dim, Elem, Var};
 use par_runtime::{Scalar, Span};
 
 /// Simplifies an `if`; its operands have been rewritten.
@@ -45,6 +48,12 @@ fn branch(
     arm(env, cond, true, &mut then);
     arm(env, cond, false, &mut other);
     drop_common(env, &mut pat, &mut then, &mut other);
+    if env.nest > 0
+        && pat.iter().all(|p| p.ty.is_scalar())
+        && [&then, &other].iter().all(|b| is_harmless(env, b))
+    {
+        env.stms(then.stms.drain(..).chain(other.stms.drain(..)).collect(), out);
+    }
     if then.stms.is_empty() && other.stms.is_empty() && pat.iter().all(|p| p.ty.is_scalar()) {
         return selects(env, pat, cond, then.results, other.results, span, out);
     }
@@ -56,6 +65,30 @@ fn arm(env: &mut Env, cond: Atom, value: bool, body: &mut Body) {
     env.assume(cond, value);
     env.body(body);
     env.leave(mark);
+}
+
+/// True for a few short statements that may be done where they are not needed: they cannot fail, and read inside their arrays.
+fn is_harmless(env: &Env, arm: &Body) -> bool {
+    let reads = arm.stms.iter().filter(|s| matches!(s.exp, Exp::Index(..))).count();
+    arm.stms.len() <= tuning::SPECULATED_STATEMENTS
+        && reads <= tuning::SPECULATED_READS
+        && arm.stms.iter().all(|s| match &s.exp {
+            Exp::Prim(op, _) => time(*op) == Time::Short,
+            Exp::Index(arr, indices) => s.pat[0].ty.is_scalar() && is_inside(env, *arr, indices),
+            _ => false,
+        })
+}
+
+fn is_inside(env: &Env, arr: Var, indices: &[Atom]) -> bool {
+    let inside = |d: &Dim, i: Atom| match d {
+        Dim::Size(n) => range::less(env, i, *n) == Some(true) && range::not_negative(env, i),
+        Dim::Seg(_) => false,
+    };
+    env.type_of(arr).is_some_and(|ty| {
+        !ty.is_desc()
+            && ty.dims.len() == indices.len()
+            && ty.dims.iter().zip(indices).all(|(d, i)| inside(d, env.atom(*i)))
+    })
 }
 
 /// Results that are the same in both arms are copies.

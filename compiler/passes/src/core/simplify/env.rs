@@ -25,6 +25,8 @@ use super::range;
 pub(super) struct Env<'a> {
     /// The program's variables, for fresh ones.
     pub vars: &'a mut Vars,
+    /// Lambdas around the current statement.
+    pub nest: usize,
     types: HashMap<Var, Type>,
     copies: HashMap<Var, Atom>,
     defs: HashMap<Var, Exp>,
@@ -51,6 +53,7 @@ impl<'a> Env<'a> {
     pub fn new(vars: &'a mut Vars) -> Env<'a> {
         Env {
             vars,
+            nest: 0,
             types: HashMap::new(),
             copies: HashMap::new(),
             defs: HashMap::new(),

@@ -97,7 +97,9 @@ fn lambda(env: &mut Env, lam: &mut Lambda) {
         env.ty(&mut p.ty);
         env.bind(p);
     }
+    env.nest += 1;
     env.body(&mut lam.body);
+    env.nest -= 1;
     lam.ret.iter_mut().for_each(|t| env.ty(t));
     env.leave(mark);
 }
