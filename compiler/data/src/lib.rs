@@ -44,6 +44,8 @@ mod npz;
 mod picture;
 #[cfg(feature = "plots")]
 pub mod plot;
+#[cfg(not(target_family = "wasm"))]
+mod slices;
 mod source;
 mod target;
 mod text;
