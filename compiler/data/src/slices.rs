@@ -12,6 +12,16 @@ use std::io::{Seek, SeekFrom};
 use std::ops::Range;
 
 impl Input<'_> {
+    /// Number of bytes.
+    pub fn size(&self) -> u64 {
+        self.source.len()
+    }
+
+    /// True if it may hold several values, one after the other.
+    pub fn is_of_several(&self) -> bool {
+        matches!(self.format, Format::Text | Format::Texts | Format::Binary)
+    }
+
     /// Number of rows, if a value of that type is so many rows which can be read on their own: of `.npy` files in C order, raw bytes, Arrow's files and Parquet.
     pub fn rows(&mut self, part: Option<&str>, ty: &ValueType) -> Option<usize> {
         if !has_rows(ty) || !self.source.is_file() {
@@ -61,7 +71,10 @@ impl Input<'_> {
             Format::Raw => {
                 source.rewind()?;
                 source.seek(SeekFrom::Start(rows.start as u64))?;
-                return text::raw_of(par_runtime::io::stream::read_array(Prim::U8, rows.len(), source, Some(u64::MAX))?, ty);
+                return text::raw_of(
+                    par_runtime::io::stream::read_array(Prim::U8, rows.len(), source, Some(u64::MAX))?,
+                    ty,
+                );
             }
             #[cfg(feature = "arrow")]
             Format::Arrow(wire) => crate::columnar::read(source, Some(wire), part, ty, Some(rows))?,

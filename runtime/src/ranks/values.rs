@@ -165,11 +165,13 @@ impl Join<'_> {
         let mut with_rows = all.iter().zip(cuts.windows(2)).filter(|(_, c)| c[0] < c[1]).map(|(n, _)| *n);
         let size = with_rows.next().unwrap_or(all[0]);
         if let Some(other) = with_rows.find(|n| *n != size) {
-            let message = format!("rows of one length are expected, but some have {size} elements and some {other}");
+            let message =
+                format!("rows of one length are expected, but some have {size} elements and some {other}");
             return Err(NotJoined(message));
         }
         self.joined.push(Column::Size(size as i64));
-        let cut = |c: &usize| c.checked_mul(size as usize).ok_or_else(|| NotJoined("the data is too large".into()));
+        let cut =
+            |c: &usize| c.checked_mul(size as usize).ok_or_else(|| NotJoined("the data is too large".into()));
         cuts.iter().map(cut).collect()
     }
 
@@ -191,7 +193,10 @@ impl Join<'_> {
         let own = &own[usize::from(me > 0)..];
         // SAFETY: the elements from this rank's place on are inside the array, which is fresh; there are as many as it has rows, and one more on rank 0.
         let to = unsafe {
-            std::slice::from_raw_parts_mut((part.as_ptr() as *mut i64).add(places[me]), places[me + 1] - places[me])
+            std::slice::from_raw_parts_mut(
+                (part.as_ptr() as *mut i64).add(places[me]),
+                places[me + 1] - places[me],
+            )
         };
         to.iter_mut().zip(own).for_each(|(to, from)| *to = before + from);
         let all = Shared::distributed(part, places);
@@ -333,4 +338,84 @@ pub fn own_elements<'a>(array: &'a Array, ranks: &Ranks) -> (usize, &'a [u8]) {
     };
     let size = array.prim().size();
     (range.start, &array.bytes()[range.start * size..range.end * size])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ranks::threads;
+    use std::sync::Arc;
+    use std::thread;
+
+    fn on<T: Send>(ranks: usize, work: impl Fn(Ranks) -> T + Sync) -> Vec<T> {
+        thread::scope(|scope| {
+            let work = &work;
+            let start = |t| scope.spawn(move || work(Ranks::new(Arc::new(t)).with_least(3)));
+            let all: Vec<_> = threads::connect(ranks).into_iter().map(start).collect();
+            all.into_iter().map(|t| t.join().expect("a rank")).collect()
+        })
+    }
+
+    /// `[n](f32, [][2]i64)` in columns.
+    fn value() -> Value {
+        let inner = ValueType::array(ValueType::Prim(Prim::I64));
+        let elem = ValueType::Tuple(vec![ValueType::Prim(Prim::F32), ValueType::ragged(inner)]);
+        let xs: Vec<f32> = (0..7).map(|i| i as f32).collect();
+        let offsets: [i64; 8] = [0, 2, 2, 3, 7, 7, 8, 9];
+        let all: Vec<i64> = (0..18).collect();
+        let columns = vec![
+            Column::Size(7),
+            Column::Data(Array::from_slice(&xs)),
+            Column::Offsets(Array::from_slice(&offsets)),
+            Column::Size(2),
+            Column::Data(Array::from_slice(&all)),
+        ];
+        Value { ty: ValueType::array(elem), columns }
+    }
+
+    #[test]
+    fn rows_come_apart_and_together() {
+        for p in 1..10 {
+            let all = on(p, |ranks| {
+                let own = split(value(), &ranks)?;
+                let rows = own.columns[0].clone();
+                let joined = join(own, &ranks)?;
+                let parts = joined.is_in_parts();
+                let again = join(split(joined, &ranks)?, &ranks)?;
+                Ok::<_, NotJoined>((rows, parts, gather(again, &ranks)?))
+            });
+            let all: Vec<_> = all.into_iter().map(|r| r.expect("rows")).collect();
+            assert_eq!(all[0].2, value());
+            let rows = |c: &Column| if let Column::Size(n) = c { *n } else { 0 };
+            assert_eq!(all.iter().map(|r| rows(&r.0)).sum::<i64>(), 7);
+            assert!(all.iter().all(|r| r.1));
+        }
+    }
+
+    #[test]
+    fn rows_of_different_lengths_do_not_come_together() {
+        let all = on(3, |ranks| {
+            let m = if ranks.rank() == 2 { 3 } else { 2 };
+            let ty = ValueType::array(ValueType::array(ValueType::Prim(Prim::U8)));
+            let data = Column::Data(Array::from_slice(&vec![1u8; 4 * m]));
+            let columns = vec![Column::Size(4), Column::Size(m as i64), data];
+            join(Value { ty, columns }, &ranks).map(|_| ())
+        });
+        let message = "rows of one length are expected, but some have 2 elements and some 3";
+        assert!(all.iter().all(|r| r == &Err(NotJoined(message.into()))));
+    }
+
+    #[test]
+    fn types_with_rows() {
+        let numbers = || ValueType::array(ValueType::Prim(Prim::I64));
+        assert!(has_rows(&numbers()));
+        assert!(has_rows(&ValueType::Tuple(vec![numbers(), numbers()])));
+        let three = ValueType::Array {
+            ragged: false,
+            size: Some("3".into()),
+            elem: Box::new(ValueType::Prim(Prim::I64)),
+        };
+        assert!(!has_rows(&three));
+        assert!(!has_rows(&ValueType::Tuple(vec![numbers(), ValueType::Prim(Prim::I64)])));
+    }
 }

@@ -120,4 +120,3 @@ impl<'g> File<'g> {
         Ok(Table { schema: self.schema, batches: Box::new(found.into_iter()) })
     }
 }
-
