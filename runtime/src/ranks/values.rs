@@ -98,8 +98,17 @@ fn is_hidden(ty: &ValueType) -> bool {
 
 /// The rows of so many that a rank reads or writes.
 pub fn rows_of(rank: usize, ranks: usize, rows: usize) -> std::ops::Range<usize> {
-    let cuts = even_cuts(rows, ranks);
+    let cuts = row_cuts(rows, ranks);
     cuts[rank]..cuts[rank + 1]
+}
+
+/// Cuts into about equally many rows: as those of arrays, but few rows may be long.
+fn row_cuts(rows: usize, ranks: usize) -> Cuts {
+    const MANY: usize = 1 << 16;
+    match rows < MANY {
+        true => (0..=ranks).map(|r| (rows as u128 * r as u128 / ranks as u128) as usize).collect(),
+        false => even_cuts(rows, ranks),
+    }
 }
 
 /// The value whose rows are those of all ranks' values, one after the other. All ranks call it, with values of one type that [`has_rows`].
@@ -274,7 +283,7 @@ impl Split<'_> {
         match ty {
             ValueType::Array { elem, .. } => {
                 let Some(Column::Size(n)) = self.all.next() else { return Err(malformed()) };
-                let cuts = even_cuts(n as usize, self.ranks.size());
+                let cuts = row_cuts(n as usize, self.ranks.size());
                 let me = self.ranks.rank();
                 self.own.push(Column::Size((cuts[me + 1] - cuts[me]) as i64));
                 self.inner(elem, &cuts)
