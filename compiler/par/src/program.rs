@@ -108,9 +108,9 @@ impl Default for CallOptions {
 }
 
 impl CallOptions {
-    /// The ranks that a call runs on.
+    /// The ranks that a call runs on. One alone runs what is run without ranks.
     pub(crate) fn on_ranks(&self) -> Option<&Ranks> {
-        self.ranks.as_ref().filter(|_| self.backend == Backend::Cpu)
+        self.ranks.as_ref().filter(|ranks| ranks.size() > 1 && self.backend == Backend::Cpu)
     }
 }
 
