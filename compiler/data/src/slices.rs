@@ -28,6 +28,11 @@ impl Input<'_> {
             return None;
         }
         // Whoever reads the whole file says what is wrong with it.
+        let count = self.row_count(part, ty)?;
+        self.read_rows(part, ty, 0..0).ok().map(|_| count)
+    }
+
+    fn row_count(&mut self, part: Option<&str>, ty: &ValueType) -> Option<usize> {
         match (self.format, part) {
             (Format::Npy, None) => self.npy_rows().ok()?.map(|rows| rows.count()),
             (Format::Raw, None) if is_bytes(ty) => usize::try_from(self.source.len()).ok(),

@@ -399,8 +399,8 @@ fn bytes<O: OffsetSizeTrait>(offsets: &[O], values: &Buffer) -> Tree {
 /// The columns of a file that is in memory.
 #[cfg(test)]
 pub fn columns_of_file(bytes: &Buffer) -> Vec<Tree> {
-    let open = File::open(&mut |at| part_of(bytes, at), bytes.len());
-    let table = open.and_then(|file| file.table(None)).expect("a file");
+    let mut get = |at| part_of(bytes, at);
+    let table = File::open(&mut get, bytes.len()).and_then(|file| file.table(None)).expect("a file");
     let all: Vec<usize> = (0..table.schema.fields().len()).collect();
     join(table, &all, false).expect("columns").1
 }
