@@ -8,10 +8,25 @@
 pub const CALLS: i64 = 512;
 /// Rows of a nest from which on each is worked through by itself. With fewer, no version takes long.
 pub const ROWS: i64 = 8192;
-/// Longest inner row with which rows are worked through one by one. Bulk operations sum up with vectors, but what they do for every row
-/// costs more than the elements of a short one: two and three reductions over 300,000 to 500,000 rows took, as loops, 0.5 to 0.7 of the
-/// time with rows of up to 6 elements, as long with up to 10, and twice as long with up to 40.
-pub const LONGEST: i64 = 6;
+/// Longest inner row with which rows are worked through one by one: several together, in the lanes of vectors. Bulk operations sum up with
+/// vectors, too, but what they do for every row costs more than the elements of a short one. A million floats with AVX-512, one by one to
+/// bulk: sums of rows of 2 to 12 took 0.31 to 0.45 of the time, variances 0.32 to 1, products of two rows 0.6 to 1.1; with 16 elements 1.2,
+/// 1.1 and 1.1, with 32 about 1.9, 1.8 and 1.4.
+pub const LONGEST: i64 = 12;
+/// The same if more than four bytes are read for each element, where vectors have fewer lanes: products of rows of 8 doubles took 1 to 2.1 of
+/// the time.
+pub const LONGEST_WIDE: i64 = 6;
+/// The same if rows have any lengths, up to twice the mean here: sums 0.5 to 0.9 of the time with rows of up to 4 elements, 0.9 to 1.1 with
+/// up to 12, 1.4 to 1.5 with up to 32.
+pub const LONGEST_RAGGED: i64 = 6;
+/// The same for the largest float of a row, of which bulk operations compare one after the other: 0.06 to 0.18 with 2 to 24 elements, 0.55
+/// with 48, as long with 64; without gathers 0.9 to 2 with up to 12, 1.5 with 24, and 3.6 with 48.
+pub const LONGEST_EXTREMA: i64 = 32;
+/// The same if rows have any lengths: 0.4 to 1 with up to 16 elements, 1.1 with up to 32, 2 with up to 48.
+pub const LONGEST_RAGGED_EXTREMA: i64 = 16;
+/// The same for operators of several statements: the place of the smallest element 0.1 with 2 to 24 elements, 0.2 with 64, 0.3 with
+/// 128; 0.6 to 0.9 if rows have any lengths of up to 96.
+pub const LONGEST_OWN: i64 = 128;
 /// Positions of a loop with parallel operators inside from which on each is worked through by itself, if its arrays are small.
 pub const POSITIONS: i64 = 256;
 /// Operators in a launch of a loop of the host up to which, on average, the loop is one kernel of one position.
@@ -24,6 +39,8 @@ pub const ITERATIONS: i64 = 1024;
 pub const GPU_CALLS: i64 = 1 << 18;
 /// As [`POSITIONS`]. Arrays of neighbouring threads do not lie beside each other, so that all threads have to be busy.
 pub const GPU_POSITIONS: i64 = 1 << 18;
+/// As [`LONGEST`], for several reductions.
+pub const GPU_LONGEST: i64 = 6;
 /// As [`ITERATIONS`]: never, since a kernel of one position leaves a GPU idle.
 pub const GPU_ITERATIONS: i64 = i64::MAX;
 
@@ -38,6 +55,10 @@ pub const TINY_ELEMENTS: usize = 16;
 pub const TINY_PICKED: usize = 8;
 /// Statements that one operator may become when it is written out.
 pub const TINY_STATEMENTS: usize = 4096;
+/// Iterations of a loop that is written out, at most.
+pub const TINY_ITERATIONS: i64 = 16;
+/// Statements that one loop may become when it is written out.
+pub const TINY_LOOP: usize = 1024;
 /// Products in a sum from which on it is not written out in products of matrices.
 pub const TINY_PRODUCT: i64 = 5;
 

@@ -91,8 +91,10 @@ fn counted(g: &mut Gen, p: &Place) -> String {
 fn index(g: &mut Gen, p: &Place) -> String {
     let (e, n) = (counted(g, p), &p.n);
     let (i, b) = (p.counters[0].clone(), g.rng.pick(&p.counters).clone());
-    match g.rng.below(7) {
+    match g.rng.below(9) {
         0 | 1 => format!("({e} % {n})"),
+        6 => format!("(if {b} == 0 || {b} > {n} then {n} - 1 else {b} - 1)"),
+        7 => format!("(if {i} == {n} - 1 then 0 else {i} + 1)"),
         2 => format!("(i64.min ({n} - 1) ({i} + {b}))"),
         3 => format!("(i64.max 0 ({i} - {b}))"),
         4 => i,

@@ -16,6 +16,7 @@ mod elements;
 mod keep;
 mod operators;
 mod pick;
+mod unroll;
 mod worth;
 
 use crate::core::{At, Body, Exp, FunId, Lambda, LoopForm, Param, Stm};
@@ -46,6 +47,8 @@ pub struct Tiny<'v> {
     strict: bool,
     /// Statements that may still be written.
     budget: usize,
+    /// In a loop that is being written out: none may remain in it.
+    unrolling: bool,
     /// Something in the current body was scalarised that had to be.
     taken: bool,
     /// The results of the current body are folded: its elements are needed, not the row.
@@ -70,6 +73,7 @@ impl<'v> Tiny<'v> {
             most: tuning::TINY_ELEMENTS,
             strict: false,
             budget: tuning::TINY_STATEMENTS,
+            unrolling: false,
             taken: false,
             folded: false,
             depth: 0,
@@ -350,6 +354,12 @@ impl<'v> Tiny<'v> {
         body: &Body,
         out: &mut Vec<Stm>,
     ) -> Option<()> {
+        if self.unroll(stm, params, form, body, out).is_some() {
+            return Some(());
+        }
+        if self.unrolling {
+            return None;
+        }
         let mut initial = Vec::new();
         for (p, a) in params {
             match self.sizes(&p.ty) {

@@ -44,8 +44,12 @@ impl Search {
             }
             Exp::Loop { params, form, .. } => {
                 params.iter().for_each(|(p, _)| self.bind(p));
-                if let LoopForm::While(cond) = form {
-                    self.body(cond);
+                match form {
+                    LoopForm::While(cond) => self.body(cond),
+                    LoopForm::For { index, bound, .. } => {
+                        let few = bound.as_i64().is_some_and(|n| n <= tuning::TINY_ITERATIONS);
+                        self.constant.extend(few.then_some(*index));
+                    }
                 }
             }
             Exp::Map { width, .. } | Exp::Reduce { width, .. } | Exp::Scan { width, .. }

@@ -10,11 +10,11 @@
 //!
 //! Both are there where it depends: if there are many rows and none is long ([`super::choices`]), the host takes the sequential one. How
 //! long rows are it knows where every inner operator goes over a row of an argument of the nest, or over a number of elements that is the
-//! same for all. A nest with one inner operator is one kernel in both versions: it is flat, unless a measurement says otherwise, or all
-//! rows go over the same arrays.
+//! same for all. A nest with one inner operator is one kernel in both versions. On a processor one loop for each row is done for several rows
+//! together, in the lanes of vectors. On a GPU it is flat, unless a measurement says otherwise, or all rows go over the same arrays.
 
 use super::canonical::Form;
-use super::choices::{Choice, Measure};
+use super::choices::{Choice, Measure, Target};
 use super::nest::LevelId;
 use super::rep::Rep;
 use super::sequential::sequential_nest;
@@ -54,15 +54,49 @@ impl Flattener<'_> {
         let lengths = lengths(inputs, lam).filter(|_| self.shapes.is_root(level));
         let Some(mut lengths) = lengths else { return self.enter_rows(level, *width, inputs, lam) };
         let rows = self.threshold(stm.span, Measure::Rows);
-        let longest = self.threshold(stm.span, Measure::Longest);
-        let measured = self.measured(Choice { span: stm.span, measure: Measure::Rows }).is_some();
-        let shared = |l: &Length| !matches!(l, Length::Same(_) | Length::Rows(_));
-        let pays = lengths.len() > 1 || measured || lengths.iter().any(shared);
-        if rows == i64::MAX || !pays {
+        let longest = self.longest_row(stm, lam);
+        // A row as long as there are rows is too long where there are enough of them.
+        let too_long = |l: &Length| match l {
+            Length::Same(n) => {
+                n == width && longest.same < rows || n.as_i64().is_some_and(|n| n > longest.same)
+            }
+            _ => false,
+        };
+        if rows == i64::MAX || lengths.iter().any(too_long) || !self.pays(stm, &lengths) {
             return self.enter_rows(level, *width, inputs, lam);
         }
         lengths.dedup();
-        self.both(level, stm, &sequential, &lengths, [rows, longest])
+        self.both(level, stm, &sequential, &lengths, (rows, longest))
+    }
+
+    /// The longest inner row with which rows are worked through one by one.
+    fn longest_row(&mut self, stm: &Stm, lam: &Lambda) -> Longest {
+        let threshold = self.threshold(stm.span, Measure::Longest);
+        let choice = Choice { span: stm.span, measure: Measure::Longest };
+        if self.facts.options.target == Target::Gpu || self.measured(choice).is_some() {
+            return Longest { same: threshold, ragged: threshold };
+        }
+        let of_operator = lam.body.stms.iter().filter_map(|s| match &s.exp {
+            Exp::Reduce { op, .. } if !is_componentwise(op) => Some(Longest::OWN),
+            Exp::Reduce { op, .. } if has_extrema(op) => Some(Longest::EXTREMA),
+            _ => None,
+        });
+        let is_wide =
+            lam.body.stms.iter().any(|s| matches!(&s.exp, Exp::Reduce { lam, .. } if bytes(lam) > 4));
+        let same = if is_wide { tuning::LONGEST_WIDE } else { threshold };
+        let sums = Longest { same, ragged: tuning::LONGEST_RAGGED };
+        let longer = |a: Longest, b: Longest| if a.same < b.same { b } else { a };
+        of_operator.fold(sums, longer)
+    }
+
+    /// True if the sequential version may be faster. On a GPU one operator is one kernel in both versions.
+    fn pays(&self, stm: &Stm, lengths: &[Length]) -> bool {
+        let measured = self.measured(Choice { span: stm.span, measure: Measure::Rows }).is_some();
+        let shared = |l: &Length| !matches!(l, Length::Same(_) | Length::Rows(_));
+        self.facts.options.target == Target::Processor
+            || lengths.len() > 1
+            || measured
+            || lengths.iter().any(shared)
     }
 
     /// Both versions, and the choice between them.
@@ -72,12 +106,12 @@ impl Flattener<'_> {
         stm: &Stm,
         sequential: &Lambda,
         lengths: &[Length],
-        thresholds: [i64; 2],
+        (least, longest): (i64, Longest),
     ) -> Result<(LevelId, Vec<Rep>)> {
         let Exp::Map { width, inputs, lam } = &stm.exp else { unreachable!("dispatched on Map") };
         let width_ex = self.ex(*width);
         let child = self.enter(level, &width_ex);
-        let cond = self.is_better_by_rows(child, lengths, thresholds);
+        let cond = self.is_better_by_rows(child, lengths, (least, longest));
         let version = |f: &mut Self, lam: &Lambda| {
             f.block(|f| {
                 let (at, reps) = f.enter_rows(level, *width, inputs, lam)?;
@@ -95,8 +129,7 @@ impl Flattener<'_> {
             lam.ret.iter().map(|t| Param { var: self.builder.vars.fresh("row"), ty: t.clone() }).collect();
         let forms = vec![Form::Packed; params.len()];
         let pat = self.form_params(child, &params, &forms);
-        let least = thresholds[0];
-        let longest = lengths.iter().find_map(|l| l.at_most(thresholds[1]));
+        let longest = lengths.iter().find_map(|l| l.at_most(longest));
         let versions = Some(VersionChoice::Rows { least, longest });
         self.builder.emit(pat.clone(), Op::If { cond, versions, then, other });
         self.adopt(child, &params, &forms, &pat);
@@ -104,10 +137,15 @@ impl Flattener<'_> {
     }
 
     /// Test that there are enough rows, and none is too long; the longest is looked for only if they are short on average.
-    fn is_better_by_rows(&mut self, child: LevelId, lengths: &[Length], [rows, longest]: [i64; 2]) -> Atom {
+    fn is_better_by_rows(
+        &mut self,
+        child: LevelId,
+        lengths: &[Length],
+        (rows, longest): (i64, Longest),
+    ) -> Atom {
         let n = self.count(child);
         let enough = self.at_most(Atom::i64(rows), n);
-        let longest = Atom::i64(longest);
+        let Longest { same, ragged } = longest;
         let mut descs: Vec<Var> = Vec::new();
         for length in lengths {
             match length {
@@ -119,7 +157,7 @@ impl Flattener<'_> {
             let on_average = f.all(lengths, |f, length| match length {
                 Length::Same(a) => {
                     let m = f.host_atom(*a);
-                    f.at_most(m, longest)
+                    f.at_most(m, Atom::i64(same))
                 }
                 Length::Shared => Atom::bool(true),
                 Length::Inside(a) => {
@@ -131,7 +169,7 @@ impl Flattener<'_> {
                         let total = f.host(&total);
                         let some = f.builder.host_op(BinOp::Max, n, Atom::i64(1));
                         let mean = f.builder.host_op(BinOp::Quot, total, some);
-                        f.at_most(mean, longest)
+                        f.at_most(mean, Atom::i64(ragged))
                     }
                     None => Atom::bool(true),
                 },
@@ -139,7 +177,7 @@ impl Flattener<'_> {
             f.provided("short", on_average, |f| {
                 f.all(&descs, |f, d| {
                     let m = f.longest(*d);
-                    f.at_most(m, longest)
+                    f.at_most(m, Atom::i64(ragged))
                 })
             })
         })
@@ -204,11 +242,27 @@ enum Length {
     Rows(Var),
 }
 
+/// The longest inner row with which rows are worked through one by one.
+#[derive(Clone, Copy)]
+struct Longest {
+    /// Of rows of one length.
+    same: i64,
+    /// Of rows of any lengths: those done together wait for the longest of them.
+    ragged: i64,
+}
+
+impl Longest {
+    const EXTREMA: Longest =
+        Longest { same: tuning::LONGEST_EXTREMA, ragged: tuning::LONGEST_RAGGED_EXTREMA };
+    const OWN: Longest = Longest { same: tuning::LONGEST_OWN, ragged: tuning::LONGEST_OWN };
+}
+
 impl Length {
     /// Upper bound of the length, for rows one by one.
-    fn at_most(&self, longest: i64) -> Option<i64> {
+    fn at_most(&self, longest: Longest) -> Option<i64> {
         match self {
-            Length::Same(_) | Length::Rows(_) => Some(longest),
+            Length::Same(_) => Some(longest.same),
+            Length::Rows(_) => Some(longest.ragged),
             Length::Inside(_) => Some(tuning::LONGEST_INSIDE),
             Length::Shared => None,
         }
@@ -234,7 +288,10 @@ fn lengths(inputs: &[Var], lam: &Lambda) -> Option<Vec<Length>> {
             lengths_inside(&[lam, inner], &mut found)?;
             continue;
         }
-        if stm.exp.inputs().is_some_and(|made| !made.is_empty() && made.iter().all(|v| shared.contains(v))) {
+        let made = stm.exp.inputs().unwrap_or_default();
+        if made.iter().any(|v| shared.contains(v))
+            && made.iter().all(|v| shared.contains(v) || is_iota(lam, *v))
+        {
             found.push(Length::Shared);
             continue;
         }
@@ -262,11 +319,7 @@ fn is_shared(lam: &Lambda, exp: &Exp) -> bool {
     let few = width.as_i64().is_some_and(|n| n <= tuning::LONGEST_INSIDE);
     let rows =
         inner.params.iter().any(|p| !p.ty.is_scalar()) || inner.body.stms.iter().any(|s| s.exp.is_soac());
-    let is_iota = |v: &Var| {
-        let makes = |s: &Stm| matches!(s.exp, Exp::Iota(_)) && s.pat[0].var == *v;
-        lam.body.stms.iter().any(makes)
-    };
-    let from_outside = |v: &Var| is_from_outside(lam, *v) || is_iota(v);
+    let from_outside = |v: &Var| is_from_outside(lam, *v) || is_iota(lam, *v);
     let alike = width.var().is_none_or(|n| is_from_outside(lam, n));
     alike
         && (own || few || rows)
@@ -278,6 +331,23 @@ fn is_shared(lam: &Lambda, exp: &Exp) -> bool {
 fn is_componentwise(op: &Lambda) -> bool {
     let simple = |s: &Stm| matches!(s.exp, Exp::Prim(PrimOp::Bin(..), _));
     2 * op.body.stms.len() == op.params.len() && op.body.stms.iter().all(simple)
+}
+
+/// Bytes of the scalars that a lambda takes.
+fn bytes(lam: &Lambda) -> usize {
+    lam.params.iter().filter(|p| p.ty.is_scalar()).map(|p| p.ty.prim().size()).sum()
+}
+
+/// True if an operator compares floats, and on vectors that is a choice for each row: a jump.
+fn has_extrema(op: &Lambda) -> bool {
+    let compares =
+        |s: &Stm| matches!(&s.exp, Exp::Prim(PrimOp::Bin(BinOp::Min | BinOp::Max, p), _) if p.is_float());
+    op.body.stms.iter().any(compares)
+}
+
+/// True if a lambda makes an array of positions.
+fn is_iota(lam: &Lambda, v: Var) -> bool {
+    lam.body.stms.iter().any(|s| matches!(s.exp, Exp::Iota(_)) && s.pat[0].var == v)
 }
 
 fn is_from_outside(lam: &Lambda, v: Var) -> bool {

@@ -3,7 +3,7 @@
 use super::Group;
 use super::class::Class;
 use super::cost::WIDEST;
-use super::shift::Shift;
+use super::division::Division;
 use super::value::{Form, Lanes};
 use crate::cpu::emit::{Base, Unsupported, args};
 use cranelift::prelude::*;
@@ -117,8 +117,8 @@ impl Group<'_, '_> {
             return Ok(x);
         }
         if !self.classes.is_by_lane(op, xs, var) {
-            return Ok(match Shift::of(op, xs) {
-                Some(shift) => shift.apply(self, &operands[0]),
+            return Ok(match Division::of(op, xs) {
+                Some(division) => division.apply(self, &operands[0], &operands[1]),
                 None => self.on_vectors(op, &operands),
             });
         }

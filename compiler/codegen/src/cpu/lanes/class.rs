@@ -10,8 +10,8 @@
 //!
 //! Indices may be kept in vectors instead ([`Indices`]), from where the processor gathers.
 
+use super::division::Division;
 use super::prim;
-use super::shift::Shift;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::tuning;
@@ -295,7 +295,7 @@ impl Classes {
 
     /// Whether a statement's operator is done lane by lane.
     pub fn is_by_lane(&self, op: PrimOp, operands: &[Atom], var: Var) -> bool {
-        self.is_apart(var) || !(prim::has_form(op) || Shift::of(op, operands).is_some())
+        self.is_apart(var) || !(prim::has_form(op) || Division::of(op, operands).is_some())
     }
 
     /// True if there are variables that are kept as scalars.

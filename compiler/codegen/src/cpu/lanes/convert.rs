@@ -82,7 +82,7 @@ const UPPER: [u8; 16] = [8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14,
 const LOWER: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23];
 
 /// Every half of registers of 32 bits a lane, as the lower half of a register.
-fn halves(s: &mut Group, regs: &[Value]) -> Vec<Value> {
+pub fn halves(s: &mut Group, regs: &[Value]) -> Vec<Value> {
     let ty = s.e.b.func.dfg.value_type(regs[0]);
     let mut halves: Vec<Value> = regs.iter().flat_map(|r| [*r, s.shuffle(*r, *r, UPPER, ty)]).collect();
     halves.truncate(s.registers(8));
@@ -126,7 +126,8 @@ fn to_float(s: &mut Group, from: Prim, to: Prim, x: &Lanes) -> Lanes {
     Lanes::Vector(halves(s, &regs).into_iter().map(|x| register(s, x)).collect())
 }
 
-fn resize(s: &mut Group, from: Prim, to: Prim, x: &Lanes) -> Vec<Value> {
+/// Integers of another width.
+pub fn resize(s: &mut Group, from: Prim, to: Prim, x: &Lanes) -> Vec<Value> {
     if let Lanes::Steps(first, step) = x {
         return s.progression(*first, *step, to);
     }

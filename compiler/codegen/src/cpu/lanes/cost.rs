@@ -1,7 +1,7 @@
 //! Whether a body is worth doing on groups of positions, and on how many at a time.
 
 use super::class::{Class, Classes, Indices};
-use super::shift::Shift;
+use super::division::Division;
 use crate::cpu::emit::clif_type;
 use crate::free::for_each_use;
 use par_ir::core::{Body, Exp, LoopForm, Stm};
@@ -367,7 +367,7 @@ impl Pricing<'_> {
 /// What an operator takes longer than an addition, on vectors as well.
 fn weight(op: PrimOp, xs: &[Atom]) -> usize {
     match op {
-        _ if Shift::of(op, xs).is_some() => 1,
+        _ if Division::of(op, xs).is_some_and(Division::is_cheap) => 1,
         PrimOp::Bin(BinOp::Div, p) if p.is_float() => 5,
         PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, _) => 10,
         PrimOp::Un(UnOp::Sqrt | UnOp::Recip | UnOp::Rsqrt, _) => 5,

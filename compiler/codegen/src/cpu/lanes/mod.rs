@@ -28,6 +28,7 @@ mod clamps;
 mod class;
 mod convert;
 mod cost;
+mod division;
 mod edges;
 mod iterations;
 mod memory;
@@ -38,7 +39,6 @@ mod prim;
 mod private;
 mod reduce;
 mod segments;
-mod shift;
 mod steps;
 mod value;
 

@@ -244,6 +244,10 @@ impl Cases<'_> {
                 }
                 (*cond, [then, other].map(|arm| in_place_of(stm, &arm.stms, &arm.results, rest)))
             }
+            // An index is linear in each arm: neighbours around a ring.
+            Exp::Prim(PrimOp::Select(Prim::I64), xs) if is_same(&xs[0]) && !xs[1..].iter().all(is_same) => {
+                (xs[0], [xs[1], xs[2]].map(|x| in_place_of(stm, &[], &[x], rest)))
+            }
             Exp::Prim(PrimOp::Bin(op @ (BinOp::Or | BinOp::And), Prim::Bool), xs)
                 if is_condition(stm.pat[0].var, rest) =>
             {

@@ -141,6 +141,11 @@ impl<'a> Env<'a> {
             self.assume_size(v);
         }
         self.defs.insert(v, exp.clone());
+        if let Exp::Prim(PrimOp::Select(p), xs) = exp
+            && p.is_signed()
+        {
+            range::choose(self, v, xs[0], [xs[1], xs[2]]);
+        }
     }
 
     fn is_desc(&self, v: Var) -> bool {
@@ -173,6 +178,19 @@ impl<'a> Env<'a> {
     /// `0 <= v < bound` wherever `v` is in scope.
     pub fn bound_above(&mut self, v: Var, bound: Atom) {
         self.ranges.entry(v).or_default().push(bound);
+    }
+
+    /// `v` counts up to `bound`, which is at least 1 in this scope: it would not be entered otherwise.
+    pub fn count_to(&mut self, v: Var, bound: Atom) {
+        self.bound_above(v, bound);
+        self.assume_some(bound);
+    }
+
+    /// There is at least one of so many, in this scope.
+    pub fn assume_some(&mut self, width: Atom) {
+        if let Atom::Var(n) = width {
+            self.assume_at_least(n, 1);
+        }
     }
 
     /// Exclusive upper bounds of `a`; with at least one, `a` is also at least 0.

@@ -37,7 +37,7 @@ fn enter_iteration(env: &mut Env, form: &mut LoopForm) {
     match form {
         LoopForm::For { index, prim, bound } => {
             env.bind(&Param { var: *index, ty: Type::scalar(*prim) });
-            env.bound_above(*index, *bound);
+            env.count_to(*index, *bound);
         }
         LoopForm::While(cond) => {
             let mark = env.enter();

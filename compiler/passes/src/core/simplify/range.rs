@@ -12,7 +12,7 @@
 //!
 //! Known are: the index of a `for`, the elements of an `iota`, remainders (each with its exclusive upper bound),
 //! these shifted by constants (`is[i + 1]` for `i < n - 1`), ranges (`i + t` for `i < n - t`), that sizes are not negative, and what comparisons with
-//! constants have told (`i - 1` where `i` is not 0), digits (`x & 255`) and numbers that were narrower before.
+//! constants have told (`i - 1` where `i` is not 0), digits (`x & 255`), numbers that were narrower before, and choices between two of these.
 
 use super::env::Env;
 use par_ir::access::Interval;
@@ -107,6 +107,28 @@ pub(super) fn least(env: &Env, op: CmpOp, value: bool, x: Atom, y: Atom) -> Opti
         (CmpOp::Le | CmpOp::Eq, _, _, Some(c), Atom::Var(v)) => Some((v, c)),
         (CmpOp::Lt, _, _, Some(c), Atom::Var(v)) => Some((v, c + 1)),
         _ => None,
+    }
+}
+
+/// Notes that the number `v`, which is the first of `arms` where `cond` holds and else the second, is not negative and below a bound, if
+/// both arms are, each where it is taken: `if i == 0 then n - 1 else i - 1`.
+pub(super) fn choose(env: &mut Env, v: Var, cond: Atom, arms: [Atom; 2]) {
+    let bounds = arms.map(|x| offset(env, x).0).into_iter().flat_map(|base| {
+        let size = base.var().filter(|n| env.is_size(*n)).map(Atom::Var);
+        env.uppers(base).iter().copied().chain(size)
+    });
+    let bounds: Vec<Atom> = bounds.collect();
+    let inside = |env: &mut Env, bound: Atom| {
+        [true, false].into_iter().zip(arms).all(|(holds, x)| {
+            let mark = env.enter();
+            env.assume(cond, holds);
+            let inside = not_negative(env, x) && surely_below(env, x, bound);
+            env.leave(mark);
+            inside
+        })
+    };
+    if let Some(bound) = bounds.into_iter().find(|bound| inside(env, *bound)) {
+        env.bound_above(v, bound);
     }
 }
 

@@ -8,7 +8,7 @@
 //!     in k c)
 //! ```
 //!
-//! Inside the lambda an element of `iota n` is known to lie in `[0, n)`, a row length not to be negative.
+//! Inside the lambda an element of `iota n` is known to lie in `[0, n)`, a row length not to be negative, and the number of rows not to be 0.
 
 use super::env::Env;
 use super::gather;
@@ -47,6 +47,7 @@ pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
 fn rows(env: &mut Env, width: Atom, inputs: &mut Vec<Var>, lam: &mut Lambda) {
     gather::simplify(env, width, inputs, lam);
     let mark = env.enter();
+    env.assume_some(width);
     let mut i = 0;
     while i < inputs.len() {
         env.ty(&mut lam.params[i].ty);
