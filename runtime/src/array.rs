@@ -246,6 +246,22 @@ impl Array {
         matches!(&*self.buffer, Buffer::Bytes { .. })
     }
 
+    /// An array of which ranks have parts, for others than their executor.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn in_parts(parts: crate::ranks::values::Parts) -> Array {
+        let (prim, len) = (parts.array().prim(), parts.array().len());
+        let block = pool::Block::foreign(parts.array().bytes());
+        Array { prim, len, buffer: Arc::new(Buffer::Bytes { block, holder: Box::new(parts) }) }
+    }
+
+    /// True if this rank has only some of its elements.
+    pub fn is_in_parts(&self) -> bool {
+        #[cfg(not(target_family = "wasm"))]
+        return self.held_by::<crate::ranks::values::Parts>().is_some();
+        #[cfg(target_family = "wasm")]
+        return false;
+    }
+
     /// The first `len` elements of type `prim` in another memory, which must be such elements. They are copied when somebody looks at them.
     pub(crate) fn remote(prim: Prim, len: usize, remote: impl Remote) -> Array {
         assert!(len * prim.size() <= remote.size(), "elements");

@@ -193,6 +193,11 @@ impl Value {
         Value { ty: ValueType::Prim(x.prim()), columns: vec![Column::Scalar(x)] }
     }
 
+    /// True if some of its elements are on other ranks only.
+    pub fn is_in_parts(&self) -> bool {
+        self.columns.iter().any(|c| matches!(c, Column::Data(data) if data.is_in_parts()))
+    }
+
     /// True if some of its elements are in the memory of a device and nowhere else: they are copied when somebody looks at them.
     pub fn is_on_device(&self) -> bool {
         self.columns.iter().any(|c| matches!(c, Column::Data(data) if data.is_on_device()))

@@ -1,7 +1,7 @@
 //! Golden programs and examples on several ranks in one process: the same bits as from the program for one processor, for every number of ranks. Arrays of two elements are
 //! distributed, and chunks are as small as they can be, on one rank, too.
 
-use par::ranks::{self, Outcome};
+use par::ranks::{self, Outcome, Setup};
 use par::testing::{NoData, Settings, calls};
 use par::{Backend, CallOptions, Options, Program, RunFailure, Value, print_value};
 use par_runtime::ranks::Ranks;
@@ -18,6 +18,11 @@ struct Seen {
     cut: u64,
     messages: u64,
     wrong: String,
+}
+
+/// So many ranks. Two have whole arguments.
+fn setup(ranks: usize) -> Setup {
+    Setup { ranks, least: Some(2), in_parts: ranks > 2 }
 }
 
 fn shown(result: &Result<Value, RunFailure>) -> String {
@@ -43,7 +48,7 @@ fn check(path: &Path, sizes: &[usize]) -> Seen {
         let one = program.call(&set.entry, set.args.clone(), &OPTIONS());
         for size in sizes {
             let Outcome { result, volumes } =
-                ranks::call(program, &set.entry, &set.args, &OPTIONS(), *size, Some(2));
+                ranks::call(program, &set.entry, &set.args, &OPTIONS(), setup(*size));
             seen.calls += 1;
             seen.cut += volumes.iter().map(|v| v.cut).sum::<u64>();
             seen.messages += volumes.iter().map(|v| v.messages).sum::<u64>();

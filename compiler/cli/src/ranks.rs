@@ -66,6 +66,9 @@ struct ExplainArgs {
     /// The program
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// Also say how much each of P ranks sends for every operation on large arrays
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u64).range(1..))]
+    ranks: Option<u64>,
 }
 
 #[derive(clap::Args)]
@@ -151,7 +154,8 @@ fn bench(args: &BenchArgs, ranks: Ranks) -> Result<Status, Status> {
 
 fn explain(args: &ExplainArgs, ranks: &Ranks) -> Result<Status, Status> {
     let program = together(Some(ranks), crate::source::load(&args.file, &par::Options::default()))?;
-    let text = par::ranks::explain(&program).map_err(|f| status::failure(&f))?;
+    let text =
+        par::ranks::explain(&program, args.ranks.map(|p| p as usize)).map_err(|f| status::failure(&f))?;
     if ranks.rank() == 0 {
         output::text(&text)?;
     }
@@ -281,19 +285,5 @@ pub fn together<T>(ranks: Option<&Ranks>, own: Result<T, Status>) -> Result<T, S
             Err(Status::of_code(Some(all[rank] as i32)))
         }
         (own, _) => own,
-    }
-}
-
-/// The value of this rank, if all have one; else the message of one that has none.
-pub fn agreed<T>(ranks: &Ranks, own: Result<T, String>) -> Result<T, String> {
-    let message = own.as_ref().err().cloned().unwrap_or_default();
-    let told =
-        ranks.exchange_unknown(&vec![message.into_bytes(); ranks.size()]).map_err(|e| e.to_string())?;
-    match told.iter().position(|m| !m.is_empty()) {
-        None => own,
-        Some(rank) => {
-            let message = String::from_utf8_lossy(&told[rank]);
-            Err(if rank == 0 { message.into_owned() } else { format!("rank {rank}: {message}") })
-        }
     }
 }

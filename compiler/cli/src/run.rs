@@ -110,9 +110,9 @@ fn prepared(
         backend,
         threads: args.call.threads,
         cancel: token.clone(),
-        // All ranks have all arguments; one says where they fail.
+        // If ranks have all arguments, one says where they fail.
         locate: !args.call.is_timed() && ranks.is_none_or(|r| r.rank() == 0),
-        keep_on_device: args.call.is_timed(),
+        keep_on_device: args.call.is_timed() || ranks.is_some(),
         ranks: ranks.cloned(),
         ..CallOptions::default()
     };
@@ -125,7 +125,7 @@ pub fn measure_on(args: &Args, ranks: &Ranks, times: u32) -> Result<Vec<Duration
     let (program, options) = prepared(args, &CancelToken::new(), Some(ranks))?;
     let entry = program.choose_entry(args.call.entry.as_deref()).map_err(|m| status::fail(&m))?;
     let running = Running { program: &program, entry: &entry.name, options, is_quiet: true };
-    let values = running.agreed(args.call.arguments(entry)).map_err(|m| status::fail(&m))?;
+    let values = args.call.arguments(entry, Some(ranks)).map_err(|m| status::fail(&m))?;
     let mut measured = Vec::new();
     for i in 0..=times {
         // All begin at the same time.
@@ -157,15 +157,8 @@ impl Callee for Running<'_> {
         result.map_err(|f| status::run_failure(self.program, &f))
     }
 
-    fn agreed(&self, args: Result<Vec<Value>, String>) -> Result<Vec<Value>, String> {
-        match &self.options.ranks {
-            Some(ranks) => ranks::agreed(ranks, args),
-            None => args,
-        }
-    }
-
-    fn writes(&self) -> bool {
-        self.options.ranks.as_ref().is_none_or(|r| r.rank() == 0)
+    fn ranks(&self) -> Option<&Ranks> {
+        self.options.ranks.as_ref()
     }
 }
 

@@ -15,7 +15,7 @@ use par_ir::flat::{self, Kernel, Op, Space, Ty};
 use par_ir::ty::{Atom, Dim};
 use par_ir::visit::Code as _;
 use par_runtime::plan::{self, Kind, Operand, Slot};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 /// A back end's code for a program's kernels.
 pub trait Code {
@@ -59,7 +59,7 @@ fn function<C: Code>(
     code: &mut C,
 ) -> Result<plan::Function<C::Kernel>, String> {
     let mut p = Planner { operands: Operands { types, slots: HashMap::new() }, end, code };
-    let mut live = HashSet::new();
+    let mut live = Live::new();
     let mut body = p.block(&fun.body, &mut live)?;
     let params: Vec<Var> = fun.params.iter().map(|p| p.var).collect();
     body.drop_first.extend(p.operands.dead(&params, &live));
@@ -85,8 +85,8 @@ fn kind(ty: Ty) -> Kind {
     }
 }
 
-/// Variables other than scalars that are used later.
-pub type Live = HashSet<Var>;
+/// Variables other than scalars that are used later. In order, so that plans are the same in every process.
+pub type Live = BTreeSet<Var>;
 
 /// The slots of a function's variables, and how uses of them become operands. Uses are seen from last to first.
 pub struct Operands<'a> {

@@ -13,10 +13,11 @@
 //! The elements of a column that is one batch of a file stay where they are, when they are read and when they are written; only offsets
 //! of 32 bits and truth values, which are bits, are made anew. Batches are joined. Missing values are an error.
 
+mod file;
 mod read;
 #[cfg(test)]
 mod tests;
 mod write;
 
-pub use read::{names, read};
+pub use read::{count, names, read};
 pub use write::write;

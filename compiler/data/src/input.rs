@@ -18,8 +18,8 @@ const LISTED: usize = 12;
 
 /// A file that is open for reading.
 pub struct Input<'a> {
-    source: Source<'a>,
-    format: Format,
+    pub(crate) source: Source<'a>,
+    pub(crate) format: Format,
 }
 
 /// A file as a user names it: `[FORMAT:]FILE[#PART]`. What is the name of a file as a whole is that file.
@@ -124,9 +124,9 @@ impl<'a> Input<'a> {
             Format::JsonLines => json::read(source, true, part, ty),
             Format::Market => market::read(source, part, ty),
             #[cfg(feature = "arrow")]
-            Format::Arrow(wire) => crate::columnar::read(source, Some(wire), part, ty),
+            Format::Arrow(wire) => crate::columnar::read(source, Some(wire), part, ty, None),
             #[cfg(feature = "arrow")]
-            Format::Parquet => crate::columnar::read(source, None, part, ty),
+            Format::Parquet => crate::columnar::read(source, None, part, ty, None),
             _ if part.is_some() => {
                 return Err(format!("a file of format {} has no parts", self.format.name()).into());
             }

@@ -44,6 +44,8 @@ mod npz;
 mod picture;
 #[cfg(feature = "plots")]
 pub mod plot;
+#[cfg(not(target_family = "wasm"))]
+mod slices;
 mod source;
 mod target;
 mod text;
@@ -59,4 +61,4 @@ pub use input::{Input, split_part};
 pub use picture::{png, png_width};
 pub use source::Watch;
 pub use source::{read_standard_input, replace_standard_input};
-pub use target::{Target, remove_unfinished, write_file};
+pub use target::{Target, Unfinished, remove_unfinished, write_file};

@@ -68,6 +68,11 @@ impl<'a> Source<'a> {
         Source { inner: Inner::Memory(Cursor::new(bytes)), length, done: 0, watch }
     }
 
+    /// True if it need not be read from the beginning.
+    pub fn is_file(&self) -> bool {
+        matches!(self.inner, Inner::File(_))
+    }
+
     /// Number of bytes.
     pub fn len(&self) -> u64 {
         self.length

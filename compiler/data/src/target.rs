@@ -5,9 +5,9 @@ use crate::csv;
 use crate::format::{Format, split};
 use crate::tree::Tree;
 use crate::{DataError, json, market};
-use par_runtime::Value;
 use par_runtime::io::text::{print_texts_to, print_to};
 use par_runtime::io::{self, binary, npy};
+use par_runtime::{Array, Value, ValueType};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -42,6 +42,28 @@ impl Target {
         write_file(path, |out| form.write(out))
     }
 
+    /// Writes a result to a file that has not its name yet.
+    pub fn write_unfinished(&self, value: Value) -> Result<Unfinished, DataError> {
+        let form = Form::of(value, self.format)?;
+        let path = self.path.as_deref().ok_or("standard output is no file")?;
+        let file = Unfinished::begin(path)?;
+        fill(file.path(), |out| form.write(out)).map_err(|e| not_written(path, e))?;
+        Ok(file)
+    }
+
+    /// The elements of a result, if the file is to be these in order, and the bytes before them.
+    pub fn elements(&self, value: &Value) -> Option<(Vec<u8>, Array)> {
+        if !self.path.as_deref().is_some_and(is_plain) || !is_regular(&value.ty) {
+            return None;
+        }
+        let regular = Tree::of(value.clone()).ok()?.as_regular()?;
+        match self.format {
+            Format::Npy => Some((npy::header(regular.data.prim(), &regular.dims), regular.data)),
+            Format::Raw => Some((Vec::new(), regular.data)),
+            _ => None,
+        }
+    }
+
     fn to_standard_output(&self, form: &mut Form) -> Result<(), DataError> {
         // Nothing is shown of what cannot be finished, but for text, which may be long.
         if !matches!(form, Form::Text(..)) {
@@ -65,6 +87,15 @@ impl Target {
             }
             _ => Ok(()),
         }
+    }
+}
+
+fn is_regular(ty: &ValueType) -> bool {
+    match ty {
+        ValueType::Array { ragged, elem, .. } => {
+            !ragged && (is_regular(elem) || matches!(**elem, ValueType::Prim(_)))
+        }
+        _ => false,
     }
 }
 
@@ -171,29 +202,68 @@ pub fn write_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<(), DataError>,
 ) -> Result<(), DataError> {
-    let failed = |e: DataError| DataError::new(format!("cannot write {}: {}", path.display(), e.message));
-    let there = std::fs::metadata(path).ok();
-    if there.as_ref().is_some_and(std::fs::Metadata::is_dir) {
-        return Err(failed("it is a folder".into()));
+    if !is_plain(path) {
+        return through_a_file(path, write).map_err(|e| not_written(path, e));
     }
-    let stream = path.starts_with("/dev") || path.starts_with("/proc");
-    if stream || there.as_ref().is_some_and(|m| !m.is_file()) {
-        return through_a_file(path, write).map_err(failed);
+    let file = Unfinished::begin(path)?;
+    fill(file.path(), write).map_err(|e| not_written(path, e))?;
+    file.finish()
+}
+
+fn not_written(path: &Path, e: DataError) -> DataError {
+    DataError::new(format!("cannot write {}: {}", path.display(), e.message))
+}
+
+/// True if it is a file with places, or will be one.
+fn is_plain(path: &Path) -> bool {
+    let is_stream = path.starts_with("/dev") || path.starts_with("/proc");
+    !is_stream && std::fs::metadata(path).map_or(true, |m| m.is_file() || m.is_dir())
+}
+
+/// A file under a temporary name, until all of it is there. It is removed if that is never said.
+pub struct Unfinished {
+    path: PathBuf,
+    partial: PathBuf,
+    target: PathBuf,
+}
+
+impl Unfinished {
+    /// For a file of that name, which is not made yet.
+    pub fn begin(path: &Path) -> Result<Unfinished, DataError> {
+        if !is_plain(path) {
+            return Err(not_written(path, "it is no plain file".into()));
+        }
+        if path.is_dir() {
+            return Err(not_written(path, "it is a folder".into()));
+        }
+        let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let mut name = target.file_name().unwrap_or_default().to_os_string();
+        name.push(format!(".{}.part", std::process::id()));
+        let partial = target.with_file_name(name);
+        unfinished().push(partial.clone());
+        Ok(Unfinished { path: path.to_path_buf(), partial, target })
     }
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let mut name = target.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.part", std::process::id()));
-    let partial = target.with_file_name(name);
-    unfinished().push(partial.clone());
-    let done = fill(&partial, write)
-        .and_then(|()| there.map_or(Ok(()), |m| Ok(std::fs::set_permissions(&partial, m.permissions())?)))
-        .and_then(|()| Ok(std::fs::rename(&partial, &target)?));
-    if done.is_err() {
-        // There may be nothing to remove.
-        let _ = std::fs::remove_file(&partial);
+
+    /// The temporary name.
+    pub fn path(&self) -> &Path {
+        &self.partial
     }
-    unfinished().retain(|path| *path != partial);
-    done.map_err(failed)
+
+    /// Gives the file its name.
+    pub fn finish(self) -> Result<(), DataError> {
+        let keep = |there: std::fs::Metadata| std::fs::set_permissions(&self.partial, there.permissions());
+        let kept = std::fs::metadata(&self.path).map_or(Ok(()), keep);
+        let done = kept.and_then(|()| std::fs::rename(&self.partial, &self.target));
+        done.map_err(|e| not_written(&self.path, e.into()))
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // After it has its name there is nothing to remove.
+        let _ = std::fs::remove_file(&self.partial);
+        unfinished().retain(|path| *path != self.partial);
+    }
 }
 
 /// Files that are being written.

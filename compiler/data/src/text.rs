@@ -25,9 +25,14 @@ pub fn read_binary(source: &mut Source, types: &[ValueType]) -> Result<Vec<Value
 
 /// The bytes of a file as they are.
 pub fn raw(bytes: &[u8], ty: &ValueType) -> Result<Value, DataError> {
+    raw_of(Array::from_slice(bytes), ty)
+}
+
+/// The same of bytes that are an array.
+pub fn raw_of(bytes: Array, ty: &ValueType) -> Result<Value, DataError> {
     let is_bytes = matches!(ty, ValueType::Array { elem, .. } if **elem == ValueType::Prim(Prim::U8));
     if !is_bytes {
         return Err(DataError::new(format!("raw bytes have type []u8, but {ty} is expected")));
     }
-    Ok(Value { ty: ty.clone(), ..Value::vector(Array::from_slice(bytes)) })
+    Ok(Value { ty: ty.clone(), ..Value::vector(bytes) })
 }

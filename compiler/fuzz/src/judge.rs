@@ -11,7 +11,7 @@
 use crate::case::{Call, Case, LAW};
 use crate::watch::{self, within};
 use par::pipeline::{Splitting, Versions};
-use par::ranks;
+use par::ranks::{self, Setup};
 use par::{Backend, CallOptions, CancelToken, Failure, Options, Program, RunFailure, Value};
 use par_runtime::io::compare::{Tolerance, compare};
 use par_runtime::ranks::Ranks;
@@ -347,7 +347,8 @@ impl Judge<'_> {
         Ranks::poison();
         let run = |size: usize| {
             self.outcome_of(program, i, &options, self.limits.other, |entry, args| {
-                ranks::call(program, entry, &args, &options, size, Some(2)).result
+                let setup = Setup { ranks: size, least: Some(2), in_parts: size > 2 };
+                ranks::call(program, entry, &args, &options, setup).result
             })
         };
         let one = run(1);

@@ -1,9 +1,11 @@
 //! A call of an entry point from the command line: arguments in, results out.
 
 use crate::status::{self, Status};
-use crate::{input, output, plot, progress, timeout};
+use crate::{input, output, plot, progress, ranks, timeout};
 use clap::ValueEnum;
 use par_data::{Format, Target};
+use par_runtime::ranks::Ranks;
+use par_runtime::ranks::values::gather;
 use par_runtime::trace::Sink;
 use par_runtime::{Entry, Value};
 use std::io::Write;
@@ -35,13 +37,9 @@ pub trait Callee {
     fn upload(&self, value: Value) -> Result<Value, Status>;
     /// The result of a call. In timed runs it stays where it is.
     fn call(&self, args: Vec<Value>) -> Result<Value, Status>;
-    /// The arguments, or why there are none. Of processes that do the same, none has them if one has not.
-    fn agreed(&self, args: Result<Vec<Value>, String>) -> Result<Vec<Value>, String> {
-        args
-    }
-    /// True if this process writes the results.
-    fn writes(&self) -> bool {
-        true
+    /// The processes that make the same call together, if there are such.
+    fn ranks(&self) -> Option<&Ranks> {
+        None
     }
 }
 
@@ -110,29 +108,53 @@ impl Call {
         self.check_format()?;
         self.plot.as_deref().map_or(Ok(()), plot::check)?;
         enter("reading the input");
-        let values = callee.agreed(self.arguments(entry));
-        let values = values.map_err(|message| status::fail(&message))?;
+        let values = self.arguments(entry, callee.ranks()).map_err(|message| status::fail(&message))?;
         let (value, times) = self.timed(values, callee)?;
-        if !callee.writes() {
-            return Ok(Status::Success);
-        }
         enter("writing the output");
         output::tidy_when_interrupted();
         // What is written to the terminal itself is seen.
         let _line = self.output.as_ref().map(|to| progress::Line::new(format!("writing {to}")));
+        match callee.ranks() {
+            Some(ranks) => self.write_on(ranks, value, &times),
+            None => self.write(value, &times),
+        }
+    }
+
+    /// Writes what ranks have, whose statuses are the same then.
+    fn write_on(&self, ranks: &Ranks, value: Value, times: &[u128]) -> Result<Status, Status> {
+        let left = match self.plot {
+            // It shows all elements.
+            Some(_) => gather(value, ranks).map(Some).map_err(|e| e.to_string()),
+            None => ranks::write(value, &self.target(), ranks),
+        };
+        let left = left.map_err(|message| status::fail(&message))?;
+        let done = match left {
+            _ if ranks.rank() > 0 => Ok(Status::Success),
+            Some(value) => self.write(value, times),
+            None => self.write_times(times),
+        };
+        let (Ok(own) | Err(own)) = done;
+        let all = ranks.all_gather_number(own as u64).map_err(|e| status::fail(&e.to_string()))?;
+        Ok(Status::of_code(Some(all[0] as i32)))
+    }
+
+    fn write(&self, value: Value, times: &[u128]) -> Result<Status, Status> {
         if let Some(path) = &self.plot {
             plot::write(value.clone(), self.plot_as, path)?;
             if self.output.is_none() {
-                return self.write_times(&times);
+                return self.write_times(times);
             }
         }
         self.target().write(value).map_err(|e| status::fail(&e.message))?;
-        self.write_times(&times)
+        self.write_times(times)
     }
 
     /// The arguments, or what is wrong with them.
-    pub fn arguments(&self, entry: &Entry) -> Result<Vec<Value>, String> {
-        input::read(entry, &self.input)
+    pub fn arguments(&self, entry: &Entry, ranks: Option<&Ranks>) -> Result<Vec<Value>, String> {
+        match ranks {
+            Some(ranks) => ranks::arguments(ranks, input::read_on(entry, &self.input, Some(ranks))),
+            None => input::read(entry, &self.input),
+        }
     }
 
     /// True if its runs are timed.

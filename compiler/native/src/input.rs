@@ -1,7 +1,10 @@
 //! Arguments of an entry point from files and standard input.
 
 use crate::progress::Reading;
+use crate::ranks;
 use par_data::{DataError, Format, Input, split_part};
+use par_runtime::ranks::Ranks;
+use par_runtime::ranks::values::{has_rows, rows_of};
 use par_runtime::{Entry, Value, ValueType, io};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +14,10 @@ struct Source<'a> {
     format: Option<Format>,
     path: PathBuf,
     part: Option<String>,
+    /// Each rank has a file of its own.
+    is_own: bool,
+    /// The ranks that read together.
+    ranks: Option<&'a Ranks>,
 }
 
 /// A parameter and, once read, its value.
@@ -18,12 +25,27 @@ struct Slot<'a> {
     name: &'a str,
     ty: &'a ValueType,
     value: Option<Value>,
+    /// The value is the part of it that this rank has read.
+    is_part: bool,
+}
+
+/// An argument, or the rows of it that this rank has read.
+pub struct Argument {
+    /// The value.
+    pub value: Value,
+    /// Other ranks have other rows.
+    pub is_part: bool,
 }
 
 /// Reads all arguments. The error is one line that names what is wrong.
 pub fn read(entry: &Entry, inputs: &[String]) -> Result<Vec<Value>, String> {
-    let mut slots: Vec<Slot> = entry.params.iter().map(|(name, ty)| Slot { name, ty, value: None }).collect();
-    let sources: Vec<Source> = inputs.iter().map(|text| parse(text)).collect();
+    Ok(read_on(entry, inputs, None)?.into_iter().map(|a| a.value).collect())
+}
+
+/// The same on one of several ranks, which of large files reads some rows.
+pub fn read_on(entry: &Entry, inputs: &[String], ranks: Option<&Ranks>) -> Result<Vec<Argument>, String> {
+    let mut slots: Vec<Slot> = entry.params.iter().map(|(name, ty)| empty_slot(name, ty)).collect();
+    let sources: Vec<Source> = inputs.iter().map(|text| parse(text, ranks)).collect();
     for source in &sources {
         if let Some(name) = source.name {
             read_named(find(&mut slots, name)?, source)?;
@@ -35,7 +57,8 @@ pub fn read(entry: &Entry, inputs: &[String]) -> Result<Vec<Value>, String> {
         from_files = true;
     }
     if !from_files && slots.iter().any(|s| s.value.is_none() && !s.ty.is_unit()) {
-        let standard = Source { name: None, format: None, path: "-".into(), part: None };
+        let standard =
+            Source { name: None, format: None, path: "-".into(), part: None, is_own: false, ranks };
         read_next(&mut slots, &standard)?;
     }
     slots.into_iter().map(finish).collect()
@@ -46,25 +69,31 @@ pub fn read(entry: &Entry, inputs: &[String]) -> Result<Vec<Value>, String> {
 pub fn read_parts(path: &Path, wanted: &[(String, ValueType)]) -> Option<Result<Vec<Value>, String>> {
     let is_of_parts = |f: &Format| !matches!(f, Format::Text | Format::Texts | Format::Binary | Format::Raw);
     Format::from_path(path).filter(is_of_parts)?;
-    let source = Source { name: None, format: None, path: path.to_path_buf(), part: None };
-    let mut slots: Vec<Slot> = wanted.iter().map(|(name, ty)| Slot { name, ty, value: None }).collect();
+    let source =
+        Source { name: None, format: None, path: path.to_path_buf(), part: None, is_own: false, ranks: None };
+    let mut slots: Vec<Slot> = wanted.iter().map(|(name, ty)| empty_slot(name, ty)).collect();
     let value = |slot: Slot| {
-        let Slot { name, ty, value } = slot;
+        let Slot { name, ty, value, .. } = slot;
         value.ok_or_else(|| format!("{}: there is no `{name}` of type {ty}", path.display()))
     };
     Some(read_next(&mut slots, &source).and_then(|()| slots.into_iter().map(value).collect()))
 }
 
-fn finish(slot: Slot) -> Result<Value, String> {
-    let Slot { name, ty, value } = slot;
+fn empty_slot<'a>(name: &'a str, ty: &'a ValueType) -> Slot<'a> {
+    Slot { name, ty, value: None, is_part: false }
+}
+
+fn finish(slot: Slot) -> Result<Argument, String> {
+    let Slot { name, ty, value, is_part } = slot;
     let unit = || ty.is_unit().then(|| Value { ty: ty.clone(), columns: Vec::new() });
-    value.or_else(unit).ok_or_else(|| {
+    let value = value.or_else(unit).map(|value| Argument { value, is_part });
+    value.ok_or_else(|| {
         format!("the argument `{name}` of type {ty} is missing: `-i {name}=FILE` gives it, where - is standard input")
     })
 }
 
 /// With a name if what stands before the first `=` could be a parameter.
-fn parse(text: &str) -> Source<'_> {
+fn parse<'a>(text: &'a str, ranks: Option<&'a Ranks>) -> Source<'a> {
     let is_name = |s: &str| {
         s.starts_with(|c: char| c.is_alphabetic() || c == '_')
             && s.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '\''))
@@ -74,11 +103,47 @@ fn parse(text: &str) -> Source<'_> {
         _ => (None, text),
     };
     match (name, rest.strip_prefix('@')) {
-        (Some(_), Some(file)) => Source { name, format: Some(Format::Raw), path: file.into(), part: None },
+        (Some(_), Some(file)) => placed(name, Some(Format::Raw), file.into(), None, ranks),
         _ => {
             let (format, path, part) = split_part(rest);
-            Source { name, format, path, part }
+            placed(name, format, path, part, ranks)
         }
+    }
+}
+
+/// A source whose name may stand for a file of each rank.
+fn placed<'a>(
+    name: Option<&'a str>,
+    format: Option<Format>,
+    path: PathBuf,
+    part: Option<String>,
+    ranks: Option<&'a Ranks>,
+) -> Source<'a> {
+    let own = ranks.and_then(|ranks| ranks::own_file(&path, ranks));
+    Source { name, format, part, ranks, is_own: own.is_some(), path: own.unwrap_or(path) }
+}
+
+/// A value, or this rank's rows of it, and which of the two. Few bytes are read whole.
+fn read_value(
+    input: &mut Input,
+    part: Option<&str>,
+    ty: &ValueType,
+    source: &Source,
+) -> Result<(Value, bool), DataError> {
+    if source.is_own {
+        let value = input.read(part, ty)?;
+        return match has_rows(ty) {
+            true => Ok((value, true)),
+            false => Err("it has no rows, of which each rank could read some".into()),
+        };
+    }
+    let many = source.ranks.filter(|ranks| ranks.size() > 1 && input.size() >= ranks.least as u64);
+    let rows = many.and_then(|ranks| Some((ranks, input.rows(part, ty)?)));
+    match rows.filter(|(ranks, rows)| *rows >= ranks.size()) {
+        Some((ranks, rows)) => {
+            Ok((input.read_rows(part, ty, rows_of(ranks.rank(), ranks.size(), rows))?, true))
+        }
+        None => Ok((input.read(part, ty)?, false)),
     }
 }
 
@@ -105,8 +170,8 @@ fn open<'w>(source: &Source, reading: &'w dyn Fn(u64, u64)) -> Result<Input<'w>,
 fn read_named(slot: &mut Slot, source: &Source) -> Result<(), String> {
     let reading = Reading::new(&source.path);
     let watch = |done, all| reading.tell(done, all);
-    let value = open(source, &watch)?.read(source.part.as_deref(), slot.ty);
-    slot.value = Some(value.map_err(|e| describe(slot, source, &e))?);
+    let value = read_value(&mut open(source, &watch)?, source.part.as_deref(), slot.ty, source);
+    put(slot, value.map_err(|e| describe(slot, source, &e))?);
     Ok(())
 }
 
@@ -120,7 +185,8 @@ fn read_next(slots: &mut [Slot], source: &Source) -> Result<(), String> {
         let Some(slot) = open.first_mut() else {
             return Err(format!("{}: surplus argument", origin(&source.path)));
         };
-        slot.value = Some(input.read(Some(part), slot.ty).map_err(|e| describe(slot, source, &e))?);
+        let value = read_value(&mut input, Some(part), slot.ty, source);
+        put(slot, value.map_err(|e| describe(slot, source, &e))?);
         return Ok(());
     }
     let at = |e: &DataError| format!("{}{}", origin(&source.path), e.place);
@@ -130,11 +196,16 @@ fn read_next(slots: &mut [Slot], source: &Source) -> Result<(), String> {
     if !called.is_empty() {
         called.sort_by_key(|slot| slot.name);
         let fields = called.iter().map(|s| (s.name.to_string(), s.ty.clone())).collect();
-        let value = input.read(None, &ValueType::Record(fields));
-        let Value { columns, .. } = value.map_err(|e| format!("{}: {}", at(&e), e.message))?;
+        let value = read_value(&mut input, None, &ValueType::Record(fields), source);
+        let (Value { columns, .. }, is_part) = value.map_err(|e| format!("{}: {}", at(&e), e.message))?;
         let types = called.iter().map(|s| s.ty.clone()).collect();
         let values = io::components(Value { ty: ValueType::Tuple(types), columns });
-        called.into_iter().zip(values).for_each(|(slot, value)| slot.value = Some(value));
+        called.into_iter().zip(values).for_each(|(slot, value)| put(slot, (value, is_part)));
+        return Ok(());
+    }
+    if let (Some(slot), false) = (open.first_mut(), input.is_of_several()) {
+        let value = read_value(&mut input, None, slot.ty, source);
+        put(slot, value.map_err(|e| describe(slot, source, &e))?);
         return Ok(());
     }
     let types: Vec<ValueType> = open.iter().map(|s| s.ty.clone()).collect();
@@ -142,8 +213,20 @@ fn read_next(slots: &mut [Slot], source: &Source) -> Result<(), String> {
         Some(slot) => describe(slot, source, &e),
         None => format!("{}: surplus argument: {}", at(&e), e.message),
     })?;
-    open.iter_mut().zip(values).for_each(|(slot, value)| slot.value = Some(value));
-    Ok(())
+    let read = open.iter_mut().zip(values);
+    read.for_each(|(slot, value)| put(slot, (value, source.is_own)));
+    match open.iter().find(|s| s.is_part && !has_rows(s.ty)) {
+        Some(slot) => {
+            let e = "it has no rows, of which each rank could read some".into();
+            Err(describe(slot, source, &e))
+        }
+        None => Ok(()),
+    }
+}
+
+fn put(slot: &mut Slot, (value, is_part): (Value, bool)) {
+    slot.is_part = is_part;
+    slot.value = Some(value);
 }
 
 fn describe(slot: &Slot, source: &Source, e: &DataError) -> String {

@@ -86,7 +86,8 @@ pub struct CallOptions {
     /// If a check fails, says in which rows and calls ([`RuntimeError::context`]). For that, arguments that are not large are copied
     /// before the call, and a call that has failed is interpreted for about a second at most.
     pub locate: bool,
-    /// For [`Backend::Cpu`]: the call runs together with those of other ranks, which make the same calls. Only rank 0 has the elements of the result.
+    /// For [`Backend::Cpu`]: the call runs together with those of other ranks, which make the same calls. Only rank 0 has the elements of the result, or, with
+    /// [`CallOptions::keep_on_device`], each rank its own ([`par_runtime::ranks::values`]).
     pub ranks: Option<Ranks>,
 }
 
@@ -107,9 +108,9 @@ impl Default for CallOptions {
 }
 
 impl CallOptions {
-    /// The ranks that a call runs on.
+    /// The ranks that a call runs on. One alone runs what is run without ranks.
     pub(crate) fn on_ranks(&self) -> Option<&Ranks> {
-        self.ranks.as_ref().filter(|_| self.backend == Backend::Cpu)
+        self.ranks.as_ref().filter(|ranks| ranks.size() > 1 && self.backend == Backend::Cpu)
     }
 }
 
@@ -337,7 +338,8 @@ impl Program {
             Column::Offsets(a) | Column::Data(a) => a.len() * a.prim().size(),
             Column::Scalar(_) | Column::Size(_) => 0,
         });
-        let may_be_found = bytes.sum::<usize>() <= MOST_BYTES && !self.options.allow_unsafe;
+        let is_whole = !args.iter().any(Value::is_in_parts);
+        let may_be_found = is_whole && bytes.sum::<usize>() <= MOST_BYTES && !self.options.allow_unsafe;
         (may_be_found && !self.shows()).then(|| {
             let mut kept: Vec<Column> = columns().cloned().collect();
             for column in &mut kept {

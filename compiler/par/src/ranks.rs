@@ -1,13 +1,17 @@
 //! Calls on several ranks in one process, each of which is a thread: for tests, and for trying what a program would send. `par-mpi` runs programs on
 //! ranks that are processes.
 
+mod explain;
+
 use crate::failure::{Bug, Failure, RunFailure};
 use crate::program::{CallOptions, Program};
-use par_runtime::plan::{Kernel, KernelKind, Op, Out, Reach, Space};
+use par_runtime::ranks::values::{NotJoined, gather, has_rows, join, split};
 use par_runtime::ranks::{Ranks, Volume, threads};
-use par_runtime::{Column, Span, Value};
+use par_runtime::{Column, RuntimeError, Value};
 use std::sync::Arc;
 use std::thread;
+
+pub use explain::explain;
 
 /// Bytes of stack of a rank, of which only what is used takes memory.
 const STACK: usize = 256 << 20;
@@ -20,36 +24,48 @@ pub struct Outcome {
     pub volumes: Vec<Volume>,
 }
 
-/// Calls an entry point on so many ranks. Arrays are distributed from `least` elements on, or from the usual number on.
-pub fn call(
-    program: &Program,
-    entry: &str,
-    args: &[Value],
-    options: &CallOptions,
-    ranks: usize,
-    least: Option<usize>,
-) -> Outcome {
+/// Ranks of a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// How many.
+    pub ranks: usize,
+    /// Arrays are distributed from so many elements on, or from the usual number on.
+    pub least: Option<usize>,
+    /// Each rank brings its rows of arguments, and keeps its part of the result until the end, as `par-mpi` does.
+    pub in_parts: bool,
+}
+
+/// Calls an entry point on several ranks.
+pub fn call(program: &Program, entry: &str, args: &[Value], options: &CallOptions, setup: Setup) -> Outcome {
     // Once, before all ranks ask for it.
-    if let Err(failure) = program.ranked() {
+    if setup.ranks > 1
+        && let Err(failure) = program.ranked()
+    {
         return Outcome { result: Err(failure.into()), volumes: Vec::new() };
     }
     let run = |ranks: Ranks| {
         let traffic = ranks.traffic.clone();
-        let options = CallOptions { ranks: Some(ranks), ..options.clone() };
-        let result = program.call(entry, args.iter().map(copied).collect(), &options);
+        let args = args.iter().map(copied);
+        let result = match setup.in_parts {
+            true => call_in_parts(program, entry, args, options, &ranks),
+            false => {
+                let options = CallOptions { ranks: Some(ranks), ..options.clone() };
+                program.call(entry, args.collect(), &options)
+            }
+        };
         (result, traffic.volume())
     };
     let all: Vec<_> = thread::scope(|scope| {
         let run = &run;
         let start = |transport| {
             let ranks = Ranks::new(Arc::new(transport));
-            let ranks = match least {
+            let ranks = match setup.least {
                 Some(least) => ranks.with_least(least),
                 None => ranks,
             };
             thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || run(ranks))
         };
-        let all: Vec<_> = threads::connect(ranks).into_iter().map(start).collect();
+        let all: Vec<_> = threads::connect(setup.ranks).into_iter().map(start).collect();
         all.into_iter().map(|rank| rank.map(|r| r.join())).collect()
     });
     let (mut results, mut volumes) = (Vec::new(), Vec::new());
@@ -65,6 +81,23 @@ pub fn call(
         }
     }
     Outcome { result: together(results), volumes }
+}
+
+fn call_in_parts(
+    program: &Program,
+    entry: &str,
+    args: impl Iterator<Item = Value>,
+    options: &CallOptions,
+    ranks: &Ranks,
+) -> Result<Value, RunFailure> {
+    let failed = |e: NotJoined| RunFailure::from(RuntimeError::plain(e.0));
+    let part = |value: Value| match has_rows(&value.ty) {
+        true => join(split(value, ranks)?, ranks),
+        false => Ok(value),
+    };
+    let args = args.map(part).collect::<Result<_, NotJoined>>().map_err(failed)?;
+    let options = CallOptions { ranks: Some(ranks.clone()), keep_on_device: true, ..options.clone() };
+    gather(program.call(entry, args, &options)?, ranks).map_err(failed)
 }
 
 /// The result of rank 0, if the others agree that there is one, or why there is none.
@@ -95,81 +128,4 @@ fn copied(value: &Value) -> Value {
         }
     }
     value
-}
-
-/// Distribution of a program's operations, line by line: what is cut among ranks, what every rank does, and what of arrays ranks send each other.
-pub fn explain(program: &Program) -> Result<String, Failure> {
-    let plan = program.ranked()?.plan();
-    let mut lines: Vec<(Span, String)> = Vec::new();
-    for function in plan.into_iter().flat_map(|p| &p.functions) {
-        function.body.each_statement(&mut |stm| lines.extend(distribution(&stm.op).map(|s| (stm.span, s))));
-    }
-    lines.sort();
-    lines.dedup();
-    let lines = lines.iter().map(|(span, words)| format!("{}: {words}\n", program.sources().place(*span)));
-    Ok(lines.collect())
-}
-
-/// Distribution of an operation on large arrays; none if it sends nothing worth a word.
-fn distribution(op: &Op) -> Option<String> {
-    match op {
-        Op::Kernel(k) => Some(of_kernel(k)),
-        Op::Sort { space: Space::Flat(_), .. } => {
-            Some("sort: by samples; every element goes once to the rank of its range".into())
-        }
-        Op::Sort { .. } => Some("sort: each row by one rank, even where rows are long".into()),
-        Op::MakeDesc(_) => Some("lengths of rows: gathered on every rank".into()),
-        Op::Append(..) => Some("rows from several arrays: gathered on every rank".into()),
-        Op::Concat(..) | Op::Slice { .. } => {
-            Some("copy: each rank its part; what others have is sent".into())
-        }
-        Op::Read(..) => Some("element: sent to every rank".into()),
-        _ => None,
-    }
-}
-
-fn of_kernel(k: &Kernel) -> String {
-    let owns = |outs: &[Out]| outs.iter().any(|o| matches!(o, Out::Own(_)));
-    let scatters = |outs: &[Out]| outs.iter().any(|o| matches!(o, Out::Scatter(_)));
-    let (name, how) = match &k.kind {
-        KernelKind::Map(outs) if owns(outs) => {
-            return "map in place: on every rank, which gathers all that it reads".into();
-        }
-        KernelKind::Map(outs) if scatters(outs) => {
-            ("scatter", "cut; indices and values go to the ranks of the elements")
-        }
-        KernelKind::Map(_) => ("map", "cut"),
-        KernelKind::Reduce(_) => ("reduce", "cut; results of parts are gathered"),
-        KernelKind::Scan { outs: Some(outs), .. } if scatters(outs) => (
-            "scan and scatter",
-            "cut; sums of parts are gathered, indices and values go to the ranks of the elements",
-        ),
-        KernelKind::Scan { .. } => ("scan", "cut; results of parts are gathered"),
-        KernelKind::Filter(_) => ("filter", "cut; numbers of elements kept are gathered"),
-        KernelKind::Hist { .. } => (
-            "histogram",
-            "cut; few bins are filled on every rank and combined, else indices and values go to the ranks of the bins",
-        ),
-    };
-    let Some(ranks) = &k.ranks else { return name.into() };
-    let mut any = 0;
-    let mut near: Vec<String> = Vec::new();
-    for (reach, is_array) in ranks.reads.iter().zip(&ranks.arrays) {
-        match reach {
-            _ if !is_array => {}
-            Reach::Any => any += 1,
-            _ if reach.is_aligned() => {}
-            reach => near.extend((!near.contains(&reach.to_string())).then(|| reach.to_string())),
-        }
-    }
-    let mut words = format!("{name}: {how}");
-    if !near.is_empty() {
-        words += &format!("; reads {}", near.join(", "));
-    }
-    match any {
-        0 => {}
-        1 => words += "; an array is gathered on every rank, for it is read anywhere",
-        n => words += &format!("; {n} arrays are gathered on every rank, for they are read anywhere"),
-    }
-    words
 }

@@ -9,7 +9,7 @@ mod cpu;
 mod desc;
 pub(crate) mod device;
 #[cfg(not(target_family = "wasm"))]
-mod dist;
+pub(crate) mod dist;
 mod filter;
 mod fold;
 pub(crate) mod frame;
@@ -68,7 +68,8 @@ pub struct Options {
     /// Arrays of the result stay on the device until somebody looks at them, for a call that takes them as arguments. If the device has failed
     /// by then, that is a panic.
     pub keep_on_device: bool,
-    /// Runs together with other ranks; the program was compiled for them. Only rank 0 has the elements of the result.
+    /// Runs together with other ranks; the program was compiled for them. Only rank 0 has the elements of the result, or, if they are kept on the device, each
+    /// rank its own ([`crate::ranks::values`]).
     pub ranks: Option<Ranks>,
 }
 

@@ -40,6 +40,51 @@ pub fn read_regular(bytes: &[u8]) -> Result<Regular, String> {
 
 /// Reads an array from a stream that has `known` bytes left, if that is known, and leaves the stream behind it.
 pub fn read_from(reader: &mut dyn Read, known: Option<u64>) -> Result<Regular, String> {
+    let (header, length) = read_header(reader)?;
+    header.read_data(reader, known.map(|n| n.saturating_sub(length)))
+}
+
+/// Rows of the array in a file of so many bytes, and where they are; none if they do not stand one after the other.
+pub fn rows(reader: &mut dyn Read, length: u64) -> Result<Option<Rows>, String> {
+    let (header, start) = read_header(reader)?;
+    let Header { prim, dims, .. } = &header;
+    let (Some((rows, _)), false) = (dims.split_first(), header.fortran) else { return Ok(None) };
+    let Some(count) = element_count(dims) else { return Ok(None) };
+    // Others are read, and refused, as a whole.
+    if *rows == 0 || (count as u64).checked_mul(prim.size() as u64) != length.checked_sub(start) {
+        return Ok(None);
+    }
+    Ok(Some(Rows { start, header }))
+}
+
+/// The rows of an array in a file.
+pub struct Rows {
+    start: u64,
+    header: Header,
+}
+
+impl Rows {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.header.dims[0] as usize
+    }
+
+    /// Place of a row's first byte.
+    pub fn place(&self, row: usize) -> u64 {
+        let elements = element_count(&self.header.dims).unwrap_or(0) / self.count();
+        self.start + (row * elements * self.header.prim.size()) as u64
+    }
+
+    /// Reads so many rows from a stream that is at the first of them.
+    pub fn read(mut self, count: usize, reader: &mut dyn Read) -> Result<Regular, String> {
+        self.header.dims[0] = count as i64;
+        // The file is as long as it must be.
+        self.header.read_data(reader, Some(u64::MAX))
+    }
+}
+
+/// The header, and the number of bytes up to its end.
+fn read_header(reader: &mut dyn Read) -> Result<(Header, u64), String> {
     let mut start = [0; 8];
     exactly(reader, &mut start)?;
     if !is_npy(&start) {
@@ -57,8 +102,7 @@ pub fn read_from(reader: &mut dyn Read, known: Option<u64>) -> Result<Regular, S
     let mut header = vec![0; header_length];
     exactly(reader, &mut header)?;
     let header = std::str::from_utf8(&header).map_err(|_| "the .npy header is not text")?;
-    let left = known.map(|n| n.saturating_sub((8 + length.len() + header_length) as u64));
-    Header::parse(header)?.read_data(reader, left)
+    Ok((Header::parse(header)?, (8 + length.len() + header_length) as u64))
 }
 
 fn exactly(reader: &mut dyn Read, bytes: &mut [u8]) -> Result<(), String> {

@@ -7,6 +7,8 @@
 pub mod threads;
 mod traffic;
 mod transport;
+#[cfg(not(target_family = "wasm"))]
+pub mod values;
 
 pub use traffic::{Traffic, Volume};
 pub use transport::{Lost, Transport};

@@ -1,9 +1,10 @@
 //! From Arrow's arrays to trees.
 
+use super::file::{File, at_place, length_of, part_of};
 use crate::format::Wire;
 use crate::guard::guarded;
 use crate::missing::{may_miss, spread};
-use crate::source::Source;
+use crate::source::{Chunks, Source};
 use crate::tree::Tree;
 use crate::{DataError, input};
 use arrow::array::types::ArrowPrimitiveType;
@@ -15,22 +16,18 @@ use arrow::buffer::{Buffer, MutableBuffer};
 use arrow::compute::{cast, filter};
 use arrow::datatypes::{self, DataType, Field, SchemaRef};
 use arrow::error::ArrowError;
-use arrow::ipc::convert::try_fb_to_schema;
-use arrow::ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
-use arrow::ipc::{Block, root_as_footer};
+use arrow::ipc::reader::StreamDecoder;
 use par_runtime::{Array, Prim, ValueType};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::io::Read;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows of a Parquet file that are decoded at once.
 const BATCH: usize = 1 << 16;
 
-/// Bytes behind the footer of Arrow's files: its length, and how they end.
-const TRAILER: usize = 10;
-
-fn failed(e: impl std::fmt::Display) -> DataError {
+pub(super) fn failed(e: impl std::fmt::Display) -> DataError {
     let text = e.to_string();
     DataError::new(format!("the file cannot be read: {}", text.lines().next().unwrap_or("")))
 }
@@ -38,17 +35,32 @@ fn failed(e: impl std::fmt::Display) -> DataError {
 /// The names of the columns.
 pub fn names(source: &mut Source, wire: Option<Wire>) -> Result<Vec<String>, DataError> {
     guarded(|| {
-        let schema = open(source, wire, &|_| true)?.schema;
+        let schema = open(source, wire, &|_| true, Some(0..0))?.schema;
         Ok(schema.fields().iter().map(|f| f.name().clone()).collect())
     })
 }
 
-/// The columns that the type asks for, or one of them.
+/// Number of rows of a file that is no stream.
+pub fn count(source: &mut Source, wire: Option<Wire>) -> Result<usize, DataError> {
+    guarded(|| match wire {
+        Some(_) => {
+            let length = length_of(source);
+            File::open(&mut |at| at_place(source, at), length)?.rows()
+        }
+        None => {
+            let builder = ParquetRecordBatchReaderBuilder::try_new(source.chunks()?).map_err(failed)?;
+            usize::try_from(builder.metadata().file_metadata().num_rows()).map_err(failed)
+        }
+    })
+}
+
+/// The columns that the type asks for, or one of them; of all rows, or of some.
 pub fn read(
     source: &mut Source,
     wire: Option<Wire>,
     part: Option<&str>,
     ty: &ValueType,
+    of: Option<Range<usize>>,
 ) -> Result<Tree, DataError> {
     let all = names(source, wire)?;
     if let Some(part) = part
@@ -64,7 +76,7 @@ pub fn read(
         (None, None) => true,
     };
     guarded(|| {
-        let table = open(source, wire, &wanted)?;
+        let table = open(source, wire, &wanted, of)?;
         let schema = table.schema.clone();
         let kept: Vec<usize> =
             (0..schema.fields().len()).filter(|i| wanted(schema.field(*i).name())).collect();
@@ -103,22 +115,35 @@ fn is_row(ty: &ValueType) -> bool {
 }
 
 /// A table in parts.
-struct Table {
-    schema: SchemaRef,
-    batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
+pub(super) struct Table {
+    pub schema: SchemaRef,
+    pub batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
 }
 
-/// Opens a file; of Parquet files only the columns that are wanted are decoded.
-fn open(source: &mut Source, wire: Option<Wire>, wanted: &dyn Fn(&str) -> bool) -> Result<Table, DataError> {
-    match wire {
-        Some(Wire::File) => file(&whole(source)?),
-        Some(Wire::Stream) => stream(whole(source)?),
-        None => {
+/// Opens a file; of Parquet files only the columns that are wanted are decoded. Of a stream there are always all rows.
+fn open(
+    source: &mut Source,
+    wire: Option<Wire>,
+    wanted: &dyn Fn(&str) -> bool,
+    of: Option<Range<usize>>,
+) -> Result<Table, DataError> {
+    match (wire, of) {
+        (Some(Wire::File), None) => {
+            let bytes = whole(source)?;
+            File::open(&mut |at| part_of(&bytes, at), bytes.len())?.table(None)
+        }
+        (Some(Wire::File), of) => {
+            let length = length_of(source);
+            File::open(&mut |at| at_place(source, at), length)?.table(of)
+        }
+        (Some(Wire::Stream), _) => stream(whole(source)?),
+        (None, of) => {
             let builder = ParquetRecordBatchReaderBuilder::try_new(source.chunks()?).map_err(failed)?;
             let roots = builder.schema().fields().iter().enumerate();
             let roots: Vec<usize> = roots.filter(|(_, f)| wanted(f.name())).map(|(i, _)| i).collect();
             let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
-            let reader = builder.with_batch_size(BATCH).with_projection(mask).build().map_err(failed)?;
+            let builder = some_groups(builder.with_batch_size(BATCH).with_projection(mask), of);
+            let reader = builder.build().map_err(failed)?;
             Ok(Table { schema: reader.schema(), batches: Box::new(reader) })
         }
     }
@@ -132,32 +157,24 @@ fn whole(source: &mut Source) -> Result<Buffer, DataError> {
     Ok(bytes.into())
 }
 
-/// Arrow's format for files. (Its own reader believes what a file says about its sizes.)
-fn file(bytes: &Buffer) -> Result<Table, DataError> {
-    let damaged = || DataError::new("the file is cut off or damaged");
-    let end = bytes.len().checked_sub(TRAILER).ok_or_else(damaged)?;
-    let trailer = bytes[end..].try_into().map_err(|_| damaged())?;
-    let footer = read_footer_length(trailer).map_err(failed)?;
-    let start = end.checked_sub(footer).ok_or_else(damaged)?;
-    let footer = root_as_footer(&bytes[start..end]).map_err(failed)?;
-    let schema = Arc::new(try_fb_to_schema(footer.schema().ok_or_else(damaged)?).map_err(failed)?);
-    let mut decoder = FileDecoder::new(schema.clone(), footer.version());
-    let block = |block: &Block| {
-        let size = |n: i64| usize::try_from(n).ok();
-        let (first, head) = (size(block.offset())?, size(block.metaDataLength().into())?);
-        let length = head.checked_add(size(block.bodyLength())?)?;
-        let inside = first.checked_add(length).is_some_and(|end| end <= bytes.len());
-        inside.then(|| bytes.slice_with_length(first, length))
-    };
-    for dictionary in footer.dictionaries().iter().flatten() {
-        decoder.read_dictionary(dictionary, &block(dictionary).ok_or_else(damaged)?).map_err(failed)?;
+/// Some rows of a Parquet file: only the groups that they are in are read.
+fn some_groups(
+    builder: ParquetRecordBatchReaderBuilder<Chunks>,
+    of: Option<Range<usize>>,
+) -> ParquetRecordBatchReaderBuilder<Chunks> {
+    let Some(of) = of else { return builder };
+    let mut first = 0;
+    let (mut groups, mut before) = (Vec::new(), None);
+    for (i, group) in builder.metadata().row_groups().iter().enumerate() {
+        let end = first + usize::try_from(group.num_rows()).unwrap_or(0);
+        if first < of.end && of.start < end {
+            before.get_or_insert(first);
+            groups.push(i);
+        }
+        first = end;
     }
-    let mut batches = Vec::new();
-    for batch in footer.recordBatches().iter().flatten() {
-        let read = decoder.read_record_batch(batch, &block(batch).ok_or_else(damaged)?);
-        batches.extend(read.map_err(failed)?.map(Ok));
-    }
-    Ok(Table { schema, batches: Box::new(batches.into_iter()) })
+    let skipped = of.start - before.unwrap_or(of.start);
+    builder.with_row_groups(groups).with_offset(skipped).with_limit(of.len())
 }
 
 /// Arrow's format for streams.
@@ -382,7 +399,8 @@ fn bytes<O: OffsetSizeTrait>(offsets: &[O], values: &Buffer) -> Tree {
 /// The columns of a file that is in memory.
 #[cfg(test)]
 pub fn columns_of_file(bytes: &Buffer) -> Vec<Tree> {
-    let table = file(bytes).expect("a file");
+    let mut get = |at| part_of(bytes, at);
+    let table = File::open(&mut get, bytes.len()).and_then(|file| file.table(None)).expect("a file");
     let all: Vec<usize> = (0..table.schema.fields().len()).collect();
     join(table, &all, false).expect("columns").1
 }

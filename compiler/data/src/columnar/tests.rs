@@ -153,3 +153,94 @@ fn elements_are_not_copied() {
     data.slice_mut::<f64>()[0] = 9.0;
     assert_eq!(elements.slice::<f64>()[0], 1.0);
 }
+
+/// Files on disk with the column in groups or batches of several sizes.
+fn in_groups(batches: &[ArrayRef]) -> [tempfile::NamedTempFile; 2] {
+    let arrow = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(arrow.path(), file("arrow", batches)).unwrap();
+    let parquet = tempfile::NamedTempFile::new().unwrap();
+    let field = Field::new("c", batches[0].data_type().clone(), true);
+    let schema = Arc::new(Schema::new(vec![field]));
+    let mut writer = ArrowWriter::try_new(parquet.reopen().unwrap(), schema.clone(), None).unwrap();
+    for batch in batches {
+        writer.write(&RecordBatch::try_new(schema.clone(), vec![batch.clone()]).unwrap()).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.close().unwrap();
+    [arrow, parquet]
+}
+
+#[test]
+fn some_rows() {
+    let numbers: Vec<ArrayRef> =
+        [0..3, 3..3, 3..10, 10..11].map(|r| Arc::new(Int32Array::from_iter_values(r)) as ArrayRef).to_vec();
+    let texts: Vec<ArrayRef> = vec![
+        Arc::new(StringArray::from(vec!["a", "", "bcd"])),
+        Arc::new(StringArray::from(vec!["ef", "g", "", "hi"])),
+        Arc::new(StringArray::from(vec!["jkl"])),
+    ];
+    let truths: Vec<ArrayRef> = vec![
+        Arc::new(BooleanArray::from(vec![true, false, true])),
+        Arc::new(BooleanArray::from(vec![false, false, true, true, true])),
+    ];
+    for (batches, ty) in [(numbers, array(Prim::I32)), (texts, rows(Prim::U8)), (truths, array(Prim::Bool))] {
+        let all: usize = batches.iter().map(|b| b.len()).sum();
+        let whole = read(&batches, &ty).unwrap();
+        for file in in_groups(&batches) {
+            let mut input = Input::open(file.path(), None, &|_, _| {}).unwrap();
+            assert_eq!(input.rows(Some("c"), &ty), Some(all));
+            assert_eq!(print_value(&input.read_rows(Some("c"), &ty, 0..all).unwrap()), whole);
+            for (lo, hi) in (0..=all).flat_map(|lo| (lo..=all).map(move |hi| (lo, hi))) {
+                let some = input.read_rows(Some("c"), &ty, lo..hi).unwrap();
+                let wanted =
+                    par_runtime::io::text::print_value(&sliced(&input.read(Some("c"), &ty).unwrap(), lo, hi));
+                assert_eq!(print_value(&some), wanted, "{lo}..{hi}");
+            }
+        }
+    }
+}
+
+/// Rows of an array of scalars or of lists of them.
+fn sliced(value: &par_runtime::Value, lo: usize, hi: usize) -> par_runtime::Value {
+    use par_runtime::{Array, Column};
+    let mut columns = vec![Column::Size((hi - lo) as i64)];
+    let (mut lo, mut hi) = (lo, hi);
+    for column in &value.columns[1..] {
+        columns.push(match column {
+            Column::Offsets(all) => {
+                let own = &all.slice::<i64>()[lo..=hi];
+                let rebased: Vec<i64> = own.iter().map(|o| o - own[0]).collect();
+                (lo, hi) = (own[0] as usize, own[own.len() - 1] as usize);
+                Column::Offsets(Array::from_slice(&rebased))
+            }
+            Column::Data(all) => Column::Data(all.try_slice(lo, hi - lo).unwrap()),
+            other => other.clone(),
+        });
+    }
+    par_runtime::Value { ty: value.ty.clone(), columns }
+}
+
+#[test]
+fn a_missing_value_in_some_rows_says_where_they_begin() {
+    let batches: Vec<ArrayRef> = vec![Arc::new(Int32Array::from(vec![Some(1), Some(2), Some(3), None]))];
+    for file in in_groups(&batches) {
+        let mut input = Input::open(file.path(), None, &|_, _| {}).unwrap();
+        assert!(input.read_rows(Some("c"), &array(Prim::I32), 0..2).is_ok());
+        let e = input.read_rows(Some("c"), &array(Prim::I32), 2..4).unwrap_err();
+        assert_eq!(e.message, "column `c` has no value in row 1 (counted from row 2)");
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_off_has_no_rows() {
+    let batches: Vec<ArrayRef> = vec![Arc::new(Int32Array::from(vec![1, 2, 3]))];
+    for file in in_groups(&batches) {
+        let bytes = std::fs::read(file.path()).unwrap();
+        for end in 1..bytes.len() {
+            std::fs::write(file.path(), &bytes[..end]).unwrap();
+            let mut input = Input::open(file.path(), None, &|_, _| {}).unwrap();
+            let rows = input.rows(Some("c"), &array(Prim::I32));
+            assert!(rows.is_none() || input.read(Some("c"), &array(Prim::I32)).is_ok());
+        }
+    }
+}

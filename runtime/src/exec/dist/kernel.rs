@@ -10,7 +10,7 @@ use crate::exec::frame::{Frame, HostValue};
 use crate::exec::launch::Launch;
 use crate::exec::space::{Chunk, Space};
 use crate::exec::{Run, internal, threads};
-use crate::plan::{self, ForRanks, Kernel, KernelKind, Operand, Out, Products, Slot};
+use crate::plan::{self, ForRanks, Kernel, KernelKind, Operand, Out, Products, Reach, Slot};
 use crate::prim::Scalar;
 use crate::ranks::Ranks;
 use std::ops::Range;
@@ -56,6 +56,7 @@ impl Run<'_, Dist> {
             }
         }
         self.ranks().traffic.repeated();
+        taken.fetch_near(k, info, &scalars, (rows, total), self.ranks())?;
         taken.make_whole(self.ranks())?;
         let results = self.alone().kernel(k, &mut taken.frame, span);
         let results = self.device.settle(positions.saturating_mul(8), results)?;
@@ -395,6 +396,30 @@ impl Taken {
         }
         let array = self.frame.array(if is_read { Operand::Copy(slot) } else { x })?;
         Ok(part.unwrap_or_else(|| array.into()))
+    }
+
+    /// Gets to all ranks what all positions of a kernel read of arrays, where that is known: few positions may read little of a large array.
+    fn fetch_near(
+        &mut self,
+        k: &Kernel,
+        info: &ForRanks,
+        scalars: &[i64],
+        (rows, positions): (usize, usize),
+        ranks: &Ranks,
+    ) -> Result<(), RuntimeError> {
+        let all = operands(k);
+        let uses = |slot: Slot| all.iter().filter(|x| slot_of(**x) == Some(slot)).count();
+        for (x, reach) in k.captures.iter().zip(&info.reads) {
+            // What is read by a kernel that also writes it is another matter.
+            let Some(slot) = slot_of(*x).filter(|slot| *reach != Reach::Any && uses(*slot) == 1) else {
+                continue;
+            };
+            let Some(at) = self.parts.iter().position(|(s, _)| *s == slot) else { continue };
+            let (_, a) = self.parts.swap_remove(at);
+            let needed = reach.elements(scalars, 0..rows, 0..positions, a.len());
+            a.fetch(ranks, &vec![needed; ranks.size()])?;
+        }
+        Ok(())
     }
 
     /// Gets all arrays to all ranks.

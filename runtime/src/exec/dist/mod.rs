@@ -32,10 +32,10 @@ use crate::array::Array;
 use crate::check::{RuntimeError, Span};
 use crate::plan::Kernel;
 use crate::prim::{Prim, Scalar};
+use crate::ranks::values::Parts;
 use crate::ranks::{Lost, Ranks};
 use crate::rope::Rope;
-pub use array::Shared;
-use array::even_cuts;
+pub use array::{Shared, even_cuts};
 use std::cell::{Cell, OnceCell};
 use std::ops::Range;
 use std::rc::Rc;
@@ -153,7 +153,12 @@ impl Device for Dist {
     type Kernel = Kernel;
 
     fn upload(_: &Run<Dist>, a: Array) -> ArrayResult<Dist> {
-        Ok(a.into())
+        Ok(Parts::shared(&a))
+    }
+
+    fn keep(_: &Run<Dist>, a: &Shared) -> Option<Array> {
+        let cuts = a.cuts()?.to_vec();
+        Some(Parts::of(a.array().clone(), cuts))
     }
 
     /// Only rank 0 has the elements then: it shows and writes them.
