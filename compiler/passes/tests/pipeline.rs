@@ -3,7 +3,7 @@
 mod common;
 
 use common::transformed;
-use par_passes::pass::CORE_PASSES;
+use par_passes::pass::{CORE_PASSES, SIMPLIFY, TINY};
 
 #[test]
 fn a_sparse_product_is_one_nest() {
@@ -66,5 +66,38 @@ fn means_and_variances_share_one_sweep() {
            in (%s, %t)
          }",
         CORE_PASSES
+    ));
+}
+
+/// One whose state is an array with room for more than a few elements stays, and so does one around it.
+#[test]
+fn loops_of_a_few_iterations_are_written_out() {
+    assert_shows!(transformed(
+        "fun f@0 (%n: i64, %xs: [%n]i64, %yss: [%n][40]i64) -> (%r: [%n]i64, %q: [%n][40]i64) {
+           let (%is: [%n]i64) = iota %n
+           let (%ys: [%n]i64) = map %n (%is) \\(%i: i64) -> (i64) {
+             let (%s: i64) = loop (%t: i64 = 0i64) for %j: i64 < 3i64 do {
+               let (%k: i64) = mul.i64 (%i, %j)
+               let (%odd: bool) = eq.i64 (%j, 1i64)
+               let (%u: i64) = select.i64 (%odd, %k, %t)
+               let (%v: i64) = add.i64 (%u, %j)
+               in (%v)
+             }
+             in (%s)
+           }
+           let (%zss: [%n][40]i64) = map %n (%yss) \\(%row: [40]i64) -> ([40]i64) {
+             let (%new: [40]i64) = loop (%a: [40]i64 = %row) for %j2: i64 < 2i64 do {
+               let (%x: i64) = loop (%b: i64 = 0i64) for %j3: i64 < 2i64 do {
+                 let (%c: i64) = add.i64 (%b, %j3)
+                 in (%c)
+               }
+               let (%d: [40]i64) = %a with [%j2] = %x
+               in (%d)
+             }
+             in (%new)
+           }
+           in (%ys, %zss)
+         }",
+        &[TINY, SIMPLIFY]
     ));
 }

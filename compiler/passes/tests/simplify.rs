@@ -244,6 +244,49 @@ fn shifted_indices_are_proven() {
 }
 
 #[test]
+fn neighbours_around_a_ring_are_inside() {
+    assert_shows!(simplified(
+        "fun f@0 (%n: i64, %xs: [%n]f32) -> (%r: [%n]f32) {
+           let (%is: [%n]i64) = iota %n
+           let (%ys: [%n]f32) = map %n (%is) \\(%i: i64) -> (f32) {
+             let (%last: i64) = sub.i64 (%n, 1i64)
+             let (%first: bool) = eq.i64 (%i, 0i64)
+             let (%before: i64) = sub.i64 (%i, 1i64)
+             let (%j: i64) = select.i64 (%first, %last, %before)
+             let (%a: bool) = le.i64 (0i64, %j)
+             let (%b: bool) = lt.i64 (%j, %n)
+             let (%c: bool) = and.bool (%a, %b)
+             check %c bounds (%j, %n)
+             let (%x: f32) = %xs[%j]
+             let (%k: i64) = select.i64 (%first, %before, %last)
+             let (%d: bool) = le.i64 (0i64, %k)
+             check %d bounds (%k, %n)
+             let (%y: f32) = %xs[%k]
+             let (%z: f32) = add.f32 (%x, %y)
+             in (%z)
+           }
+           in (%ys)
+         }"
+    ));
+}
+
+#[test]
+fn harmless_arms_are_done_under_maps() {
+    assert_shows!(simplified(
+        "fun f@0 (%n: i64, %xs: [%n]i64, %c: bool, %l: i64) -> (%r: [%n]i64, %q: [%n]i64, %t: i64) {
+           let (%is: [%n]i64) = iota %n
+           let (%ys: [%n]i64, %zs: [%n]i64) = map %n (%is) \\(%i: i64) -> (i64, i64) {
+             let (%a: i64) = if %c then { let (%x: i64) = %xs[%i] let (%x1: i64) = add.i64 (%x, 1i64) in (%x1) } else { in (%i) }
+             let (%b: i64) = if %c then { let (%y: i64) = %xs[%l] in (%y) } else { in (%i) }
+             in (%a, %b)
+           }
+           let (%z: i64) = if %c then { let (%w: i64) = add.i64 (%l, 1i64) in (%w) } else { in (%l) }
+           in (%ys, %zs, %z)
+         }"
+    ));
+}
+
+#[test]
 fn reading_in_order_is_mapping() {
     assert_shows!(simplified(
         "fun f@0 (%n: i64, %xs: [%n]f32, %ys: [%n]f32) -> (%r: [%n]f32) {

@@ -11,7 +11,8 @@
 //! Both are there where it depends: if there are many rows and none is long ([`super::choices`]), the host takes the sequential one. How
 //! long rows are it knows where every inner operator goes over a row of an argument of the nest, or over a number of elements that is the
 //! same for all. A nest with one inner operator is one kernel in both versions. On a processor one loop for each row is done for several rows
-//! together, in the lanes of vectors. On a GPU it is flat, unless a measurement says otherwise, or all rows go over the same arrays.
+//! together, in the lanes of vectors, if they have one length or are compared. Else it is flat, unless a measurement says otherwise, or all rows
+//! go over the same arrays.
 
 use super::canonical::Form;
 use super::choices::{Choice, Measure, Target};
@@ -62,7 +63,7 @@ impl Flattener<'_> {
             }
             _ => false,
         };
-        if rows == i64::MAX || lengths.iter().any(too_long) || !self.pays(stm, &lengths) {
+        if rows == i64::MAX || lengths.iter().any(too_long) || !self.pays(stm, lam, &lengths) {
             return self.enter_rows(level, *width, inputs, lam);
         }
         lengths.dedup();
@@ -89,14 +90,19 @@ impl Flattener<'_> {
         of_operator.fold(sums, longer)
     }
 
-    /// True if the sequential version may be faster. On a GPU one operator is one kernel in both versions.
-    fn pays(&self, stm: &Stm, lengths: &[Length]) -> bool {
+    /// True if the sequential version may be faster. Both are one kernel if there is one operator: rows of one length go through it in the
+    /// lanes of vectors then, and so do any rows where operators compare. On a GPU nobody has measured that.
+    fn pays(&self, stm: &Stm, lam: &Lambda, lengths: &[Length]) -> bool {
         let measured = self.measured(Choice { span: stm.span, measure: Measure::Rows }).is_some();
-        let shared = |l: &Length| !matches!(l, Length::Same(_) | Length::Rows(_));
-        self.facts.options.target == Target::Processor
-            || lengths.len() > 1
-            || measured
-            || lengths.iter().any(shared)
+        let compares =
+            |s: &Stm| matches!(&s.exp, Exp::Reduce { op, .. } if !is_componentwise(op) || has_extrema(op));
+        let is_processor = self.facts.options.target == Target::Processor;
+        let in_lanes = |l: &Length| match l {
+            Length::Same(_) => is_processor,
+            Length::Rows(_) => is_processor && lam.body.stms.iter().any(compares),
+            Length::Shared | Length::Inside(_) => true,
+        };
+        measured || lengths.len() > 1 || lengths.iter().any(in_lanes)
     }
 
     /// Both versions, and the choice between them.
