@@ -182,8 +182,8 @@ fn functions_are_on_strips_where_checks_come_after_them() {
 
 #[test]
 fn quotients_of_positions_divide_them() {
-    let text = "entry main (n: i64) (l: i64) : [n]f32 = if l < 2 then replicate n 0f32 else
-      map (\\i -> let j = i % l in f32.i64 (if j < 3 then i else j * 2)) (iota n)";
+    let text = "entry main [n] (l: i64) (xs: [n]f32) : [n]f32 = if l < 2 then xs else
+      map2 (\\i x -> let j = i % l in if j < 3 then x else x * 2) (iota n) xs";
     let program =
         compile(text, "quotients.par", &Options::default()).unwrap_or_else(|f| panic!("{}", f.render(false)));
     let code = program.clif().unwrap_or_else(|f| panic!("{}", f.render(false)));
