@@ -47,7 +47,7 @@ impl Target {
         let form = Form::of(value, self.format)?;
         let path = self.path.as_deref().ok_or("standard output is no file")?;
         let file = Unfinished::begin(path)?;
-        fill(file.path(), |out| form.write(out)).map_err(|e| not_written(path, e))?;
+        fill(file.partial(), |out| form.write(out)).map_err(|e| not_written(path, e))?;
         Ok(file)
     }
 
@@ -206,7 +206,7 @@ pub fn write_file(
         return through_a_file(path, write).map_err(|e| not_written(path, e));
     }
     let file = Unfinished::begin(path)?;
-    fill(file.path(), write).map_err(|e| not_written(path, e))?;
+    fill(file.partial(), write).map_err(|e| not_written(path, e))?;
     file.finish()
 }
 
@@ -245,7 +245,7 @@ impl Unfinished {
     }
 
     /// The temporary name.
-    pub fn path(&self) -> &Path {
+    pub fn partial(&self) -> &Path {
         &self.partial
     }
 

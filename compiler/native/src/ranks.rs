@@ -90,7 +90,7 @@ fn by_slices(header: &[u8], elements: &Array, path: &Path, ranks: &Ranks) -> Res
         _ => Ok(None),
     };
     let begun = agreed(ranks, begun)?;
-    let name = begun.as_ref().map_or(Vec::new(), |file| file.path().as_os_str().as_bytes().to_vec());
+    let name = begun.as_ref().map_or(Vec::new(), |file| file.partial().as_os_str().as_bytes().to_vec());
     let told = ranks.exchange_unknown(&vec![name; ranks.size()]).map_err(lost)?;
     let (first, bytes) = own_elements(elements, ranks);
     let open = || File::options().write(true).open(OsStr::from_bytes(&told[0]));
@@ -103,7 +103,7 @@ fn by_slices(header: &[u8], elements: &Array, path: &Path, ranks: &Ranks) -> Res
 fn begin(header: &[u8], room: usize, path: &Path) -> Result<Unfinished, String> {
     let begun = Unfinished::begin(path).map_err(|e| e.message)?;
     let create = || {
-        let file = File::create(begun.path())?;
+        let file = File::create(begun.partial())?;
         file.set_len((header.len() + room) as u64)?;
         file.write_all_at(header, 0)
     };
