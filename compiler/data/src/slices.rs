@@ -35,7 +35,7 @@ impl Input<'_> {
     fn row_count(&mut self, part: Option<&str>, ty: &ValueType) -> Option<usize> {
         match (self.format, part) {
             (Format::Npy, None) => self.npy_rows().ok()?.map(|rows| rows.count()),
-            (Format::Raw, None) if is_bytes(ty) => usize::try_from(self.source.len()).ok(),
+            (Format::Raw, None) if text::is_bytes(ty) => usize::try_from(self.source.len()).ok(),
             #[cfg(feature = "arrow")]
             (Format::Arrow(wire @ crate::format::Wire::File), _) => {
                 crate::columnar::count(&mut self.source, Some(wire)).ok()
@@ -95,8 +95,4 @@ impl Input<'_> {
         let length = self.source.len();
         Ok(npy::rows(&mut self.source, length)?)
     }
-}
-
-fn is_bytes(ty: &ValueType) -> bool {
-    matches!(ty, ValueType::Array { elem, .. } if **elem == ValueType::Prim(Prim::U8))
 }

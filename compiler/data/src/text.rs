@@ -30,9 +30,13 @@ pub fn raw(bytes: &[u8], ty: &ValueType) -> Result<Value, DataError> {
 
 /// The same of bytes that are an array.
 pub fn raw_of(bytes: Array, ty: &ValueType) -> Result<Value, DataError> {
-    let is_bytes = matches!(ty, ValueType::Array { elem, .. } if **elem == ValueType::Prim(Prim::U8));
-    if !is_bytes {
+    if !is_bytes(ty) {
         return Err(DataError::new(format!("raw bytes have type []u8, but {ty} is expected")));
     }
     Ok(Value { ty: ty.clone(), ..Value::vector(bytes) })
+}
+
+/// True if a value of that type may be the bytes of a file.
+pub fn is_bytes(ty: &ValueType) -> bool {
+    matches!(ty, ValueType::Array { elem, .. } if **elem == ValueType::Prim(Prim::U8))
 }

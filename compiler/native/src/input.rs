@@ -123,6 +123,9 @@ fn placed<'a>(
     Source { name, format, part, ranks, is_own: own.is_some(), path: own.unwrap_or(path) }
 }
 
+/// Of a value that each rank was to have a file for.
+const NO_ROWS: &str = "it has no rows, of which each rank could read some";
+
 /// A value, or this rank's rows of it, and which of the two. Few bytes are read whole.
 fn read_value(
     input: &mut Input,
@@ -134,7 +137,7 @@ fn read_value(
         let value = input.read(part, ty)?;
         return match has_rows(ty) {
             true => Ok((value, true)),
-            false => Err("it has no rows, of which each rank could read some".into()),
+            false => Err(NO_ROWS.into()),
         };
     }
     let many = source.ranks.filter(|ranks| ranks.size() > 1 && input.size() >= ranks.least as u64);
@@ -216,10 +219,7 @@ fn read_next(slots: &mut [Slot], source: &Source) -> Result<(), String> {
     let read = open.iter_mut().zip(values);
     read.for_each(|(slot, value)| put(slot, (value, source.is_own)));
     match open.iter().find(|s| s.is_part && !has_rows(s.ty)) {
-        Some(slot) => {
-            let e = "it has no rows, of which each rank could read some".into();
-            Err(describe(slot, source, &e))
-        }
+        Some(slot) => Err(describe(slot, source, &NO_ROWS.into())),
         None => Ok(()),
     }
 }

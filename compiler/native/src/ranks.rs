@@ -129,10 +129,30 @@ mod tests {
         })
     }
 
-    fn folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("par-ranks-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        folder
+    /// A folder of a test, in which `a.npy` has the numbers of a matrix.
+    struct Folder {
+        path: PathBuf,
+        value: Value,
+    }
+
+    impl Folder {
+        fn new(test: &str, rows: i64) -> Folder {
+            let path = std::env::temp_dir().join(format!("par-ranks-{}-{test}", std::process::id()));
+            std::fs::create_dir_all(&path).expect("a folder");
+            let folder = Folder { path, value: matrix(rows) };
+            Target::parse(&folder.name("a.npy")).write(folder.value.clone()).expect("a file");
+            folder
+        }
+
+        fn name(&self, file: &str) -> String {
+            self.path.join(file).display().to_string()
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
     }
 
     /// Reads a value of that type on each rank and writes it; true of each rank if it read only some rows.
@@ -164,13 +184,11 @@ mod tests {
 
     #[test]
     fn files_are_read_and_written_by_slices() {
-        let folder = folder("slices");
-        let name = |file: &str| folder.join(file).display().to_string();
-        let value = matrix(101);
-        Target::parse(&name("a.npy")).write(value.clone()).expect("a file");
+        let folder = Folder::new("slices", 101);
+        let (name, ty) = (|file: &str| folder.name(file), &folder.value.ty);
         std::fs::write(name("b"), (0..=255).collect::<Vec<u8>>()).expect("a file");
         for p in 1..5 {
-            let all = copy(&name("a.npy"), &name("to.npy"), &value.ty, p);
+            let all = copy(&name("a.npy"), &name("to.npy"), ty, p);
             assert!(all.iter().all(|r| r == &Ok(p > 1)), "{all:?}");
             assert_eq!(std::fs::read(name("a.npy")).ok(), std::fs::read(name("to.npy")).ok());
             let bytes = ValueType::array(ValueType::Prim(Prim::U8));
@@ -178,26 +196,32 @@ mod tests {
             assert!(all.iter().all(|r| r == &Ok(p > 1)), "{all:?}");
             assert_eq!(std::fs::read(name("b")).ok(), std::fs::read(name("c")).ok());
         }
-        let left = std::fs::read_dir(&folder).expect("the folder").count();
+        // Fewer rows than ranks are read whole, and none are, too.
+        for rows in [0, 1, 3] {
+            let few = Folder::new("few", rows);
+            for p in 1..5 {
+                let all = copy(&few.name("a.npy"), &few.name("to.npy"), ty, p);
+                assert!(all.iter().all(|r| r == &Ok(p > 1 && rows >= p as i64)), "{rows} rows: {all:?}");
+                assert_eq!(std::fs::read(few.name("a.npy")).ok(), std::fs::read(few.name("to.npy")).ok());
+            }
+        }
+        let left = std::fs::read_dir(&folder.path).expect("the folder").count();
         assert_eq!(left, 4, "files that are not finished");
-        std::fs::remove_dir_all(folder).expect("the folder");
     }
 
     #[test]
     fn each_rank_has_a_file() {
-        let folder = folder("own");
-        let name = |file: &str| folder.join(file).display().to_string();
-        let value = matrix(10);
-        Target::parse(&name("a.npy")).write(value.clone()).expect("a file");
-        let all = copy(&name("a.npy"), &name("%r.json"), &value.ty, 3);
+        let folder = Folder::new("own", 10);
+        let (name, ty) = (|file: &str| folder.name(file), &folder.value.ty);
+        let all = copy(&name("a.npy"), &name("%r.json"), ty, 3);
         assert!(all.iter().all(Result::is_ok), "{all:?}");
         let first = std::fs::read_to_string(name("0.json")).expect("a file");
         assert_eq!(first.split_whitespace().collect::<String>(), "[[0,1,2],[3,4,5],[6,7,8]]");
-        let all = copy(&name("%r.json"), &name("b.npy"), &value.ty, 3);
+        let all = copy(&name("%r.json"), &name("b.npy"), ty, 3);
         assert!(all.iter().all(|r| r == &Ok(true)), "{all:?}");
         assert_eq!(std::fs::read(name("a.npy")).ok(), std::fs::read(name("b.npy")).ok());
         // There is no fourth file.
-        let all = copy(&name("%r.json"), &name("no.npy"), &value.ty, 4);
+        let all = copy(&name("%r.json"), &name("no.npy"), ty, 4);
         assert!(
             all.iter().all(|r| r.as_ref().is_err_and(|m| m.starts_with("rank 3: cannot read"))),
             "{all:?}"
@@ -206,18 +230,15 @@ mod tests {
         std::fs::write(name("n"), "7").expect("a file");
         let all = copy(&name("n"), &name("%r.json"), &scalar, 2);
         assert!(all.iter().all(|r| r.as_ref().is_err_and(|m| m.contains("has no rows"))), "{all:?}");
-        assert!(!folder.join("no.npy").exists());
-        std::fs::remove_dir_all(folder).expect("the folder");
+        assert!(!Path::new(&name("no.npy")).exists());
     }
 
     #[test]
     fn what_cannot_be_written_is_an_error_of_all() {
-        let folder = folder("errors");
-        let name = |file: &str| folder.join(file).display().to_string();
-        let value = matrix(50);
-        Target::parse(&name("a.npy")).write(value.clone()).expect("a file");
+        let folder = Folder::new("errors", 50);
+        let (name, ty) = (|file: &str| folder.name(file), &folder.value.ty);
         for to in ["none/b.npy", "none/%r.npy"] {
-            let all = copy(&name("a.npy"), &name(to), &value.ty, 3);
+            let all = copy(&name("a.npy"), &name(to), ty, 3);
             assert!(all.iter().all(|r| r.as_ref().is_err_and(|m| m.starts_with("cannot write"))), "{all:?}");
         }
         let flat = ValueType::array(ValueType::Prim(Prim::I32));
@@ -227,8 +248,7 @@ mod tests {
             "{all:?}"
         );
         std::fs::write(name("a.npy"), &std::fs::read(name("a.npy")).unwrap()[..300]).expect("a file");
-        let all = copy(&name("a.npy"), &name("b.npy"), &value.ty, 3);
+        let all = copy(&name("a.npy"), &name("b.npy"), ty, 3);
         assert!(all.iter().all(|r| r.as_ref().is_err_and(|m| m.contains("cut off"))), "{all:?}");
-        std::fs::remove_dir_all(folder).expect("the folder");
     }
 }

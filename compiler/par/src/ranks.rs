@@ -5,7 +5,7 @@ mod explain;
 
 use crate::failure::{Bug, Failure, RunFailure};
 use crate::program::{CallOptions, Program};
-use par_runtime::ranks::values::{NotJoined, gather, has_rows, join, split};
+use par_runtime::ranks::values::{gather, has_rows, join, split};
 use par_runtime::ranks::{Ranks, Volume, threads};
 use par_runtime::{Column, RuntimeError, Value};
 use std::sync::Arc;
@@ -90,14 +90,13 @@ fn call_in_parts(
     options: &CallOptions,
     ranks: &Ranks,
 ) -> Result<Value, RunFailure> {
-    let failed = |e: NotJoined| RunFailure::from(RuntimeError::plain(e.0));
     let part = |value: Value| match has_rows(&value.ty) {
         true => join(split(value, ranks)?, ranks),
         false => Ok(value),
     };
-    let args = args.map(part).collect::<Result<_, NotJoined>>().map_err(failed)?;
+    let args = args.map(part).collect::<Result<_, RuntimeError>>()?;
     let options = CallOptions { ranks: Some(ranks.clone()), keep_on_device: true, ..options.clone() };
-    gather(program.call(entry, args, &options)?, ranks).map_err(failed)
+    Ok(gather(program.call(entry, args, &options)?, ranks)?)
 }
 
 /// The result of rank 0, if the others agree that there is one, or why there is none.

@@ -2,12 +2,11 @@
 //!
 //! Their sizes and descriptors are whole on all ranks; the elements of large arrays are [`Parts`].
 
-use super::{Lost, Ranks};
+use super::Ranks;
 use crate::array::{Array, OutOfMemory};
 use crate::check::RuntimeError;
-use crate::exec::dist::{Shared, even_cuts};
+use crate::exec::dist::{Shared, even_cuts, lost};
 use crate::{Column, Prim, Value, ValueType};
-use std::fmt;
 
 /// Elements of an array, of which each rank has its own.
 pub struct Parts {
@@ -40,37 +39,7 @@ impl Parts {
     }
 }
 
-/// Why ranks have no value together. All of them have the same.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct NotJoined(pub String);
-
-impl fmt::Display for NotJoined {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NotJoined {}
-
-impl From<Lost> for NotJoined {
-    fn from(e: Lost) -> NotJoined {
-        NotJoined(e.0)
-    }
-}
-
-impl From<RuntimeError> for NotJoined {
-    fn from(e: RuntimeError) -> NotJoined {
-        NotJoined(e.message)
-    }
-}
-
-impl From<OutOfMemory> for NotJoined {
-    fn from(e: OutOfMemory) -> NotJoined {
-        NotJoined(e.to_string())
-    }
-}
-
-type Result<T> = std::result::Result<T, NotJoined>;
+type Result<T> = std::result::Result<T, RuntimeError>;
 
 /// True if values of this type are arrays, or tuples and records of such, so that they can be cut into rows. A constant number of rows cannot.
 pub fn has_rows(ty: &ValueType) -> bool {
@@ -111,33 +80,23 @@ fn row_cuts(rows: usize, ranks: usize) -> Cuts {
     }
 }
 
-/// The value whose rows are those of all ranks' values, one after the other. All ranks call it, with values of one type that [`has_rows`].
-pub fn join(own: Value, ranks: &Ranks) -> Result<Value> {
-    let mut join = Join { ranks, own: own.columns.into_iter(), joined: Vec::new() };
-    join.outermost(&own.ty)?;
-    Ok(Value { ty: own.ty, columns: join.joined })
-}
-
 /// Rows on each rank: those of rank `r` are from `cuts[r]` to `cuts[r + 1]`.
 type Cuts = Vec<usize>;
 
-struct Join<'a> {
-    ranks: &'a Ranks,
-    own: std::vec::IntoIter<Column>,
-    joined: Vec<Column>,
-}
+/// Columns of a value, one after the other, each with the cuts of its rows.
+trait Columns {
+    /// The number of rows of an outermost array.
+    fn rows(&mut self) -> Result<Cuts>;
+    /// What says how long rows are: the cuts of their elements.
+    fn lengths(&mut self, cuts: &Cuts) -> Result<Cuts>;
+    /// Elements.
+    fn data(&mut self, cuts: &Cuts) -> Result<()>;
 
-impl Join<'_> {
+    /// All columns of a type that [`has_rows`].
     fn outermost(&mut self, ty: &ValueType) -> Result<()> {
         match ty {
             ValueType::Array { elem, .. } => {
-                let Some(Column::Size(own)) = self.own.next() else { return Err(malformed()) };
-                let sizes = self.ranks.all_gather_number(own as u64)?;
-                let mut cuts = vec![0];
-                for size in sizes {
-                    cuts.push(cuts[cuts.len() - 1] + size as usize);
-                }
-                self.joined.push(Column::Size(cuts[cuts.len() - 1] as i64));
+                let cuts = self.rows()?;
                 self.inner(elem, &cuts)
             }
             ValueType::Tuple(types) => types.iter().try_for_each(|t| self.outermost(t)),
@@ -158,60 +117,41 @@ impl Join<'_> {
             }
             ValueType::Opaque { of, .. } => self.inner(of, cuts),
             ValueType::Array { elem, .. } => {
-                let cuts = match self.own.next() {
-                    Some(Column::Size(own)) => self.size(own, cuts)?,
-                    Some(Column::Offsets(own)) => self.offsets(&own, cuts)?,
-                    _ => return Err(malformed()),
-                };
+                let cuts = self.lengths(cuts)?;
                 self.inner(elem, &cuts)
             }
         }
     }
+}
 
-    /// The length of rows that all ranks have which have rows.
-    fn size(&mut self, own: i64, cuts: &Cuts) -> Result<Cuts> {
-        let all = self.ranks.all_gather_number(own as u64)?;
-        let mut with_rows = all.iter().zip(cuts.windows(2)).filter(|(_, c)| c[0] < c[1]).map(|(n, _)| *n);
-        let size = with_rows.next().unwrap_or(all[0]);
-        if let Some(other) = with_rows.find(|n| *n != size) {
-            let message =
-                format!("rows of one length are expected, but some have {size} elements and some {other}");
-            return Err(NotJoined(message));
-        }
-        self.joined.push(Column::Size(size as i64));
-        let cut =
-            |c: &usize| c.checked_mul(size as usize).ok_or_else(|| NotJoined("the data is too large".into()));
-        cuts.iter().map(cut).collect()
+/// The value whose rows are those of all ranks' values, one after the other. All ranks call it, with values of one type that [`has_rows`]. An error is
+/// the same on all.
+pub fn join(own: Value, ranks: &Ranks) -> Result<Value> {
+    let mut join = Join { ranks, own: own.columns.into_iter(), joined: Vec::new() };
+    join.outermost(&own.ty)?;
+    Ok(Value { ty: own.ty, columns: join.joined })
+}
+
+struct Join<'a> {
+    ranks: &'a Ranks,
+    own: std::vec::IntoIter<Column>,
+    joined: Vec<Column>,
+}
+
+impl Columns for Join<'_> {
+    fn rows(&mut self) -> Result<Cuts> {
+        let Some(Column::Size(own)) = self.own.next() else { return Err(malformed()) };
+        let cuts = self.starts(own)?;
+        self.joined.push(Column::Size(cuts[cuts.len() - 1] as i64));
+        Ok(cuts)
     }
 
-    /// Offsets, whole on all ranks.
-    fn offsets(&mut self, own: &Array, cuts: &Cuts) -> Result<Cuts> {
-        let own = own.slice::<i64>();
-        let total = own.last().copied().unwrap_or(0);
-        let totals = self.ranks.all_gather_number(total as u64)?;
-        let mut starts = vec![0];
-        for n in totals {
-            starts.push(starts[starts.len() - 1] + n as usize);
+    fn lengths(&mut self, cuts: &Cuts) -> Result<Cuts> {
+        match self.own.next() {
+            Some(Column::Size(own)) => self.size(own, cuts),
+            Some(Column::Offsets(own)) => self.offsets(&own, cuts),
+            _ => Err(malformed()),
         }
-        let me = self.ranks.rank();
-        let before = starts[me] as i64;
-        // The first offset, 0, is with rank 0.
-        let rows = cuts[cuts.len() - 1];
-        let places: Cuts = cuts.iter().enumerate().map(|(r, c)| if r == 0 { 0 } else { c + 1 }).collect();
-        let part = agreed(self.ranks, Array::try_part(Prim::I64, rows + 1, rows + 1))?;
-        let own = &own[usize::from(me > 0)..];
-        // SAFETY: the elements from this rank's place on are inside the array, which is fresh; there are as many as it has rows, and one more on rank 0.
-        let to = unsafe {
-            std::slice::from_raw_parts_mut(
-                (part.as_ptr() as *mut i64).add(places[me]),
-                places[me + 1] - places[me],
-            )
-        };
-        to.iter_mut().zip(own).for_each(|(to, from)| *to = before + from);
-        let all = Shared::distributed(part, places);
-        all.make_whole(self.ranks)?;
-        self.joined.push(Column::Offsets(all.into_array()));
-        Ok(starts)
     }
 
     /// Elements, of which each rank keeps its own if there are many.
@@ -237,17 +177,71 @@ impl Join<'_> {
     }
 }
 
-/// The memory, if all ranks have it.
-fn agreed(ranks: &Ranks, own: std::result::Result<Array, OutOfMemory>) -> Result<Array> {
-    let lacking = ranks.all_gather_number(own.as_ref().err().map_or(0, |e| e.0.max(1)))?;
-    match lacking.into_iter().find(|bytes| *bytes > 0) {
-        Some(bytes) => Err(OutOfMemory(bytes).into()),
-        None => Ok(own?),
+impl Join<'_> {
+    /// The places of ranks' parts, of which this rank's has so many elements.
+    fn starts(&self, own: i64) -> Result<Cuts> {
+        let mut starts = vec![0];
+        for n in self.ranks.all_gather_number(own as u64).map_err(lost)? {
+            starts.push(starts[starts.len() - 1] + n as usize);
+        }
+        Ok(starts)
+    }
+
+    /// The length of rows that all ranks have which have rows.
+    fn size(&mut self, own: i64, cuts: &Cuts) -> Result<Cuts> {
+        let all = self.ranks.all_gather_number(own as u64).map_err(lost)?;
+        let mut with_rows = all.iter().zip(cuts.windows(2)).filter(|(_, c)| c[0] < c[1]).map(|(n, _)| *n);
+        let size = with_rows.next().unwrap_or(all[0]);
+        if let Some(other) = with_rows.find(|n| *n != size) {
+            let message =
+                format!("rows of one length are expected, but some have {size} elements and some {other}");
+            return Err(RuntimeError::plain(message));
+        }
+        self.joined.push(Column::Size(size as i64));
+        let cut = |c: &usize| {
+            c.checked_mul(size as usize).ok_or_else(|| RuntimeError::plain("the data is too large"))
+        };
+        cuts.iter().map(cut).collect()
+    }
+
+    /// Offsets, whole on all ranks.
+    fn offsets(&mut self, own: &Array, cuts: &Cuts) -> Result<Cuts> {
+        let own = own.slice::<i64>();
+        let total = own.last().copied().unwrap_or(0);
+        let starts = self.starts(total)?;
+        let me = self.ranks.rank();
+        let before = starts[me] as i64;
+        // The first offset, 0, is with rank 0.
+        let rows = cuts[cuts.len() - 1];
+        let places: Cuts = cuts.iter().enumerate().map(|(r, c)| if r == 0 { 0 } else { c + 1 }).collect();
+        let part = agreed(self.ranks, Array::try_part(Prim::I64, rows + 1, rows + 1))?;
+        let own = &own[usize::from(me > 0)..];
+        // SAFETY: the elements from this rank's place on are inside the array, which is fresh; there are as many as it has rows, and one more on rank 0.
+        let to = unsafe {
+            std::slice::from_raw_parts_mut(
+                (part.as_ptr() as *mut i64).add(places[me]),
+                places[me + 1] - places[me],
+            )
+        };
+        to.iter_mut().zip(own).for_each(|(to, from)| *to = before + from);
+        let all = Shared::distributed(part, places);
+        all.make_whole(self.ranks)?;
+        self.joined.push(Column::Offsets(all.into_array()));
+        Ok(starts)
     }
 }
 
-fn malformed() -> NotJoined {
-    NotJoined("a value's columns do not fit its type".into())
+/// The memory, if all ranks have it.
+fn agreed(ranks: &Ranks, own: std::result::Result<Array, OutOfMemory>) -> Result<Array> {
+    let lacking = ranks.all_gather_number(own.as_ref().err().map_or(0, |e| e.0.max(1))).map_err(lost)?;
+    match lacking.into_iter().find(|bytes| *bytes > 0) {
+        Some(bytes) => Err(RuntimeError::plain(OutOfMemory(bytes).to_string())),
+        None => own.map_err(|e| RuntimeError::plain(e.to_string())),
+    }
+}
+
+fn malformed() -> RuntimeError {
+    RuntimeError::plain("a value's columns do not fit its type")
 }
 
 /// The value with all elements on rank 0; on others it has those that they had.
@@ -278,53 +272,24 @@ struct Split<'a> {
     own: Vec<Column>,
 }
 
-impl Split<'_> {
-    fn outermost(&mut self, ty: &ValueType) -> Result<()> {
-        match ty {
-            ValueType::Array { elem, .. } => {
-                let Some(Column::Size(n)) = self.all.next() else { return Err(malformed()) };
-                let cuts = row_cuts(n as usize, self.ranks.size());
-                let me = self.ranks.rank();
-                self.own.push(Column::Size((cuts[me + 1] - cuts[me]) as i64));
-                self.inner(elem, &cuts)
-            }
-            ValueType::Tuple(types) => types.iter().try_for_each(|t| self.outermost(t)),
-            ValueType::Record(fields) => fields.iter().try_for_each(|(_, t)| self.outermost(t)),
-            ValueType::Prim(_) | ValueType::Sum(_) | ValueType::Opaque { .. } => Err(malformed()),
-        }
-    }
-
-    fn inner(&mut self, ty: &ValueType, cuts: &Cuts) -> Result<()> {
-        match ty {
-            ValueType::Prim(_) => self.data(cuts),
-            ValueType::Tuple(types) => types.iter().try_for_each(|t| self.inner(t, cuts)),
-            ValueType::Record(fields) => fields.iter().try_for_each(|(_, t)| self.inner(t, cuts)),
-            ValueType::Sum(cases) => {
-                self.data(cuts)?;
-                cases.iter().flat_map(|(_, types)| types).try_for_each(|t| self.inner(t, cuts))
-            }
-            ValueType::Opaque { of, .. } => self.inner(of, cuts),
-            ValueType::Array { elem, .. } => {
-                let cuts = match self.all.next() {
-                    Some(Column::Size(m)) => {
-                        self.own.push(Column::Size(m));
-                        cuts.iter().map(|c| c * m as usize).collect()
-                    }
-                    Some(Column::Offsets(all)) => self.offsets(all.slice(), cuts),
-                    _ => return Err(malformed()),
-                };
-                self.inner(elem, &cuts)
-            }
-        }
-    }
-
-    fn offsets(&mut self, all: &[i64], cuts: &Cuts) -> Cuts {
+impl Columns for Split<'_> {
+    fn rows(&mut self) -> Result<Cuts> {
+        let Some(Column::Size(n)) = self.all.next() else { return Err(malformed()) };
+        let cuts = row_cuts(n as usize, self.ranks.size());
         let me = self.ranks.rank();
-        let own = &all[cuts[me]..=cuts[me + 1]];
-        let mut rebased = Array::from_slice(own);
-        rebased.slice_mut::<i64>().iter_mut().for_each(|o| *o -= own[0]);
-        self.own.push(Column::Offsets(rebased));
-        cuts.iter().map(|c| all[*c] as usize).collect()
+        self.own.push(Column::Size((cuts[me + 1] - cuts[me]) as i64));
+        Ok(cuts)
+    }
+
+    fn lengths(&mut self, cuts: &Cuts) -> Result<Cuts> {
+        match self.all.next() {
+            Some(Column::Size(m)) => {
+                self.own.push(Column::Size(m));
+                Ok(cuts.iter().map(|c| c * m as usize).collect())
+            }
+            Some(Column::Offsets(all)) => Ok(self.offsets(all.slice(), cuts)),
+            _ => Err(malformed()),
+        }
     }
 
     fn data(&mut self, cuts: &Cuts) -> Result<()> {
@@ -336,6 +301,17 @@ impl Split<'_> {
         let own = agreed(self.ranks, shared.array().try_slice(own.start, own.len()))?;
         self.own.push(Column::Data(own));
         Ok(())
+    }
+}
+
+impl Split<'_> {
+    fn offsets(&mut self, all: &[i64], cuts: &Cuts) -> Cuts {
+        let me = self.ranks.rank();
+        let own = &all[cuts[me]..=cuts[me + 1]];
+        let mut rebased = Array::from_slice(own);
+        rebased.slice_mut::<i64>().iter_mut().for_each(|o| *o -= own[0]);
+        self.own.push(Column::Offsets(rebased));
+        cuts.iter().map(|c| all[*c] as usize).collect()
     }
 }
 
@@ -391,7 +367,7 @@ mod tests {
                 let joined = join(own, &ranks)?;
                 let parts = joined.is_in_parts();
                 let again = join(split(joined, &ranks)?, &ranks)?;
-                Ok::<_, NotJoined>((rows, parts, gather(again, &ranks)?))
+                Ok::<_, RuntimeError>((rows, parts, gather(again, &ranks)?))
             });
             let all: Vec<_> = all.into_iter().map(|r| r.expect("rows")).collect();
             assert_eq!(all[0].2, value());
@@ -411,7 +387,7 @@ mod tests {
             join(Value { ty, columns }, &ranks).map(|_| ())
         });
         let message = "rows of one length are expected, but some have 2 elements and some 3";
-        assert!(all.iter().all(|r| r == &Err(NotJoined(message.into()))));
+        assert!(all.iter().all(|r| r == &Err(RuntimeError::plain(message))));
     }
 
     #[test]

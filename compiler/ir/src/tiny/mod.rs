@@ -9,7 +9,7 @@
 //! ```
 //!
 //! An array whose sizes are constants and which has at most [`tuning::TINY_ELEMENTS`] elements needs no memory: each element is a variable. Parallel operators
-//! over so few elements are written out. What cannot be done so is left, and gets its operands as arrays again. Rows of larger
+//! over so few elements are written out, and so are loops of a few iterations ([`unroll`]). What cannot be done so is left, and gets its operands as arrays again. Rows of larger
 //! arrays are read where they are needed, element by element.
 
 mod elements;
@@ -354,7 +354,7 @@ impl<'v> Tiny<'v> {
         body: &Body,
         out: &mut Vec<Stm>,
     ) -> Option<()> {
-        if self.unroll(stm, params, form, body, out).is_some() {
+        if self.unroll(stm, out).is_some() {
             return Some(());
         }
         if self.unrolling {

@@ -10,7 +10,7 @@
 //! another that stays is not written out, since its time is that of the other; nor is one whose state is a large array.
 
 use super::Tiny;
-use crate::core::{Body, LoopForm, Param, Stm};
+use crate::core::{Body, Exp, LoopForm, Param, Stm};
 use crate::tuning;
 use crate::ty::{Atom, Var};
 use crate::visit::{Code, Subst};
@@ -18,15 +18,10 @@ use par_runtime::Scalar;
 
 impl Tiny<'_> {
     /// The iterations of a loop one after the other, if that is scalar code and not too much of it.
-    pub(super) fn unroll(
-        &mut self,
-        stm: &Stm,
-        params: &[(Param, Atom)],
-        form: &LoopForm,
-        body: &Body,
-        out: &mut Vec<Stm>,
-    ) -> Option<()> {
-        let LoopForm::For { index, prim, bound } = form else { return None };
+    pub(super) fn unroll(&mut self, stm: &Stm, out: &mut Vec<Stm>) -> Option<()> {
+        let Exp::Loop { params, form: LoopForm::For { index, prim, bound }, body } = &stm.exp else {
+            return None;
+        };
         let Atom::Const(bound) = self.atom(*bound) else { return None };
         let bound = bound.as_i64().filter(|n| *n <= tuning::TINY_ITERATIONS)?;
         let small = |p: &Param| p.ty.is_scalar() && !p.ty.is_desc() || self.sizes(&p.ty).is_some();

@@ -48,7 +48,6 @@ fn distribution(op: &Op) -> Option<String> {
 
 fn of_kernel(k: &Kernel) -> String {
     let owns = |outs: &[Out]| outs.iter().any(|o| matches!(o, Out::Own(_)));
-    let scatters = |outs: &[Out]| outs.iter().any(|o| matches!(o, Out::Scatter(_)));
     let (name, how) = match &k.kind {
         KernelKind::Map(outs) if owns(outs) => {
             return "map in place: on every rank, which gathers all that it reads".into();
@@ -69,17 +68,10 @@ fn of_kernel(k: &Kernel) -> String {
             "cut; few bins are filled on every rank and combined, else indices and values go to the ranks of the bins",
         ),
     };
-    let Some(ranks) = &k.ranks else { return name.into() };
-    let mut any = 0;
-    let mut near: Vec<String> = Vec::new();
-    for (reach, is_array) in ranks.reads.iter().zip(&ranks.arrays) {
-        match reach {
-            _ if !is_array => {}
-            Reach::Any => any += 1,
-            _ if reach.is_aligned() => {}
-            reach => near.extend((!near.contains(&reach.to_string())).then(|| reach.to_string())),
-        }
+    if k.ranks.is_none() {
+        return name.into();
     }
+    let Reads { any, near } = reads(k);
     let mut words = format!("{name}: {how}");
     if !near.is_empty() {
         words += &format!("; reads {}", near.join(", "));
@@ -90,6 +82,31 @@ fn of_kernel(k: &Kernel) -> String {
         n => words += &format!("; {n} arrays are gathered on every rank, for they are read anywhere"),
     }
     words
+}
+
+fn scatters(outs: &[Out]) -> bool {
+    outs.iter().any(|o| matches!(o, Out::Scatter(_)))
+}
+
+/// Arrays of which positions read more than their own elements.
+struct Reads {
+    /// How many are read anywhere.
+    any: usize,
+    /// Where others are read.
+    near: Vec<String>,
+}
+
+fn reads(k: &Kernel) -> Reads {
+    let (mut any, mut near) = (0, Vec::new());
+    let all = k.ranks.iter().flat_map(|r| r.reads.iter().zip(&r.arrays));
+    for (reach, _) in all.filter(|(_, is_array)| **is_array) {
+        match reach {
+            Reach::Any => any += 1,
+            _ if reach.is_aligned() => {}
+            reach => near.extend((!near.contains(&reach.to_string())).then(|| reach.to_string())),
+        }
+    }
+    Reads { any, near }
 }
 
 /// Bytes that each of so many ranks sends for an operation on large arrays.
@@ -116,7 +133,6 @@ fn sent(op: &Op, ranks: usize) -> Option<String> {
 
 fn by_kernel(k: &Kernel, others: usize, share: &str) -> Option<String> {
     let bytes = |prims: &[par_runtime::Prim]| prims.iter().map(|p| p.size()).sum::<usize>();
-    let scatters = |outs: &[Out]| outs.iter().any(|o| matches!(o, Out::Scatter(_)));
     let listed = format!("an index of {INDEX} bytes with its value for about {share} of its positions");
     let mut parts = match &k.kind {
         KernelKind::Map(outs) if scatters(outs) => vec![listed],
@@ -132,13 +148,8 @@ fn by_kernel(k: &Kernel, others: usize, share: &str) -> Option<String> {
         KernelKind::Filter(_) => vec![format!("{} bytes", INDEX * others)],
         KernelKind::Hist { .. } => vec![format!("its bins {others} times if they are few, else {listed}")],
     };
-    let (mut any, mut near) = (0, false);
-    let reads = k.ranks.iter().flat_map(|r| r.reads.iter().zip(&r.arrays)).filter(|(_, is_array)| **is_array);
-    for (reach, _) in reads {
-        any += usize::from(*reach == Reach::Any);
-        near |= *reach != Reach::Any && !reach.is_aligned();
-    }
-    if near {
+    let Reads { any, near } = reads(k);
+    if !near.is_empty() {
         parts.push("what of its elements others read".into());
     }
     match any {

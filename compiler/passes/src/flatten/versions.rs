@@ -77,29 +77,21 @@ impl Flattener<'_> {
         if self.facts.options.target == Target::Gpu || self.measured(choice).is_some() {
             return Longest { same: threshold, ragged: threshold };
         }
-        let of_operator = lam.body.stms.iter().filter_map(|s| match &s.exp {
-            Exp::Reduce { op, .. } if !is_componentwise(op) => Some(Longest::OWN),
-            Exp::Reduce { op, .. } if has_extrema(op) => Some(Longest::EXTREMA),
-            _ => None,
-        });
         let is_wide =
             lam.body.stms.iter().any(|s| matches!(&s.exp, Exp::Reduce { lam, .. } if bytes(lam) > 4));
         let same = if is_wide { tuning::LONGEST_WIDE } else { threshold };
         let sums = Longest { same, ragged: tuning::LONGEST_RAGGED };
-        let longer = |a: Longest, b: Longest| if a.same < b.same { b } else { a };
-        of_operator.fold(sums, longer)
+        comparisons(lam).fold(sums, |a, b| if a.same < b.same { b } else { a })
     }
 
     /// True if the sequential version may be faster. Both are one kernel if there is one operator: rows of one length go through it in the
     /// lanes of vectors then, and so do any rows where operators compare. On a GPU nobody has measured that.
     fn pays(&self, stm: &Stm, lam: &Lambda, lengths: &[Length]) -> bool {
         let measured = self.measured(Choice { span: stm.span, measure: Measure::Rows }).is_some();
-        let compares =
-            |s: &Stm| matches!(&s.exp, Exp::Reduce { op, .. } if !is_componentwise(op) || has_extrema(op));
         let is_processor = self.facts.options.target == Target::Processor;
         let in_lanes = |l: &Length| match l {
             Length::Same(_) => is_processor,
-            Length::Rows(_) => is_processor && lam.body.stms.iter().any(compares),
+            Length::Rows(_) => is_processor && comparisons(lam).next().is_some(),
             Length::Shared | Length::Inside(_) => true,
         };
         measured || lengths.len() > 1 || lengths.iter().any(in_lanes)
@@ -337,6 +329,15 @@ fn is_shared(lam: &Lambda, exp: &Exp) -> bool {
 fn is_componentwise(op: &Lambda) -> bool {
     let simple = |s: &Stm| matches!(s.exp, Exp::Prim(PrimOp::Bin(..), _));
     2 * op.body.stms.len() == op.params.len() && op.body.stms.iter().all(simple)
+}
+
+/// Of each reduction in a nest whose operator compares, how long rows may be.
+fn comparisons(lam: &Lambda) -> impl Iterator<Item = Longest> {
+    lam.body.stms.iter().filter_map(|s| match &s.exp {
+        Exp::Reduce { op, .. } if !is_componentwise(op) => Some(Longest::OWN),
+        Exp::Reduce { op, .. } if has_extrema(op) => Some(Longest::EXTREMA),
+        _ => None,
+    })
 }
 
 /// Bytes of the scalars that a lambda takes.

@@ -67,7 +67,7 @@ impl From<Arc<Desc>> for SharedDesc {
 }
 
 /// Another rank is gone.
-fn lost(e: Lost) -> RuntimeError {
+pub(crate) fn lost(e: Lost) -> RuntimeError {
     RuntimeError::plain(e.0)
 }
 

@@ -3,17 +3,16 @@
 //! ```text
 //! x / 8      shr x 3
 //! x % 8      and x 7
-//! x / d      floor ((x + 1/2) * (1 / d))      in numbers of 64 bits, x and d of 32 bits or fewer
+//! x / d      floor ((x + 1/2) * (1 / d))      in floats of 64 bits, x and d of 32 bits; in floats of 32 bits, if they have fewer
 //! x % d      x - x / d * d
 //! ```
 //!
 //! `x + 1/2` is at least half an integer away from all multiples of `d`, so its quotient is at least `1 / 2d` away from all integers, which is
-//! much more than what rounding changes: the quotient is below 2^32, and a float has 53 digits.
+//! much more than what rounding changes: the quotient is below 2^32 and a float has 53 digits, or below 2^16 and it has 24.
 
 use super::Group;
 use super::convert::{halves, resize};
 use super::value::Lanes;
-use crate::cpu::convert::bits;
 use cranelift::prelude::*;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::Atom;
@@ -37,30 +36,22 @@ enum By {
     Any,
 }
 
-/// Float whose last digit counts ones, and to which numbers below 0 can be added: the lower half of a sum is the number added.
-const ONES: f64 = 6_755_399_441_055_744.0;
-
 impl Division {
     /// Of an operator, if there is one.
     pub fn of(op: PrimOp, operands: &[Atom]) -> Option<Division> {
         let PrimOp::Bin(op @ (BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem), prim) = op else {
             return None;
         };
-        if !prim.is_integer() {
-            return None;
-        }
-        let by = match operands.get(1)?.as_i64() {
-            Some(n) if n > 1 && n & (n - 1) == 0 && prim.size() >= 4 => By::Digits(n.trailing_zeros()),
+        let divisor = operands.get(1)?.as_i64();
+        // The remainder of a signed quotient that is rounded to zero is not its last digits.
+        let has_digits = prim.size() >= 4 && !(prim.is_signed() && op == BinOp::Rem);
+        let by = match divisor {
+            Some(n) if has_digits && n > 1 && n & (n - 1) == 0 => By::Digits(n.trailing_zeros()),
+            _ if prim.size() == 8 => return None,
             Some(n) if n != 0 => By::Constant,
             _ => By::Any,
         };
-        // The remainder of a signed quotient that is rounded to zero is not its last digits.
-        let has_digits = matches!(by, By::Digits(_)) && !(prim.is_signed() && op == BinOp::Rem);
-        match prim.size() {
-            8 => has_digits.then_some(Division { op, prim, by }),
-            _ if has_digits || !matches!(by, By::Digits(_)) => Some(Division { op, prim, by }),
-            _ => Some(Division { op, prim, by: By::Constant }),
-        }
+        prim.is_integer().then_some(Division { op, prim, by })
     }
 
     /// True if it takes about as long as an addition.
@@ -74,16 +65,17 @@ impl Division {
             let regs = s.vector(x, self.prim);
             return Lanes::Vector(regs.into_iter().map(|x| self.digits(s, x, digits)).collect());
         }
-        let wide = if self.prim.size() < 4 { Prim::I32 } else { self.prim };
-        let regs = resize(s, self.prim, wide, x);
-        let divisors = resize(s, self.prim, wide, y);
-        let quotients = self.quotients(s, wide, &regs, y, &divisors);
-        let results: Vec<Value> = regs
-            .into_iter()
-            .zip(divisors)
-            .zip(quotients)
-            .map(|((x, y), quotient)| self.result(s, wide, x, y, quotient))
-            .collect();
+        let (wide, float) = match self.prim.size() {
+            4 => (self.prim, Float::WIDE),
+            _ => (Prim::I32, Float::NARROW),
+        };
+        let xs = resize(s, self.prim, wide, x);
+        let ys = resize(s, self.prim, wide, y);
+        let same = matches!(y, Lanes::Same(_));
+        let floats = [&xs, &ys].map(|regs| float.of(s, wide, regs));
+        let quotients = self.quotients(s, float, floats, same);
+        let all = xs.into_iter().zip(ys).zip(quotients);
+        let results = all.map(|((x, y), quotient)| self.result(s, wide, x, y, quotient)).collect();
         Lanes::Vector(resize(s, wide, self.prim, &Lanes::Vector(results)))
     }
 
@@ -113,33 +105,23 @@ impl Division {
         self.prim.is_signed() && matches!(self.op, BinOp::Quot | BinOp::Rem)
     }
 
-    /// The quotients, as integers of 32 bits.
-    fn quotients(self, s: &mut Group, p: Prim, xs: &[Value], y: &Lanes, ys: &[Value]) -> Vec<Value> {
-        let xs = floats(s, p, xs);
-        let same = matches!(y, Lanes::Same(_));
-        let mut ys = floats(s, p, if same { &ys[..1] } else { ys });
-        if same {
-            ys.truncate(1);
-        }
-        let one = s.constant(Scalar::F64(1.0));
+    /// The quotients, as integers of 32 bits; by the `same` number in all lanes, or not.
+    fn quotients(self, s: &mut Group, float: Float, [xs, ys]: [Vec<Value>; 2], same: bool) -> Vec<Value> {
+        let one = s.constant(float.number(1.0));
         // One reciprocal for all.
         let reciprocal = same.then(|| s.e.b.ins().fdiv(one, ys[0]));
-        let quotient = |s: &mut Group, (i, x): (usize, Value)| {
-            let y = ys[if same { 0 } else { i }];
-            let half = half_like(s, if self.truncates() { x } else { y });
+        let quotient = |s: &mut Group, (x, y): (Value, Value)| {
+            let half = float.half_like(s, if self.truncates() { x } else { y });
             let x = s.e.b.ins().fadd(x, half);
             let quotient = match reciprocal {
                 Some(r) => s.e.b.ins().fmul(x, r),
                 None => s.e.b.ins().fdiv(x, y),
             };
             let ins = s.e.b.ins();
-            let whole = if self.truncates() { ins.trunc(quotient) } else { ins.floor(quotient) };
-            let ones = s.constant(Scalar::F64(ONES));
-            let sum = s.e.b.ins().fadd(whole, ones);
-            s.cast(sum, types::I64X2)
+            if self.truncates() { ins.trunc(quotient) } else { ins.floor(quotient) }
         };
-        let sums: Vec<Value> = xs.into_iter().enumerate().map(|x| quotient(s, x)).collect();
-        s.narrow(&sums)
+        let whole: Vec<Value> = xs.into_iter().zip(ys).map(|xy| quotient(s, xy)).collect();
+        float.to_integers(s, &whole)
     }
 
     fn result(self, s: &mut Group, p: Prim, x: Value, y: Value, quotient: Value) -> Value {
@@ -159,32 +141,78 @@ impl Division {
     }
 }
 
-/// One half, with the sign of a float.
-fn half_like(s: &mut Group, x: Value) -> Value {
-    let sign = s.constant(Scalar::from_bits(Prim::I64, 1 << 63));
-    let half = s.constant(Scalar::from_bits(Prim::I64, 0.5f64.to_bits()));
-    let x = s.cast(x, types::I64X2);
-    let sign = s.e.b.ins().band(x, sign);
-    let half = s.e.b.ins().bor(sign, half);
-    s.e.b.ins().bitcast(types::F64X2, bits(), half)
+/// The floats that integers are divided as.
+#[derive(Clone, Copy)]
+struct Float {
+    prim: Prim,
+    lanes: Type,
+    ints: Type,
+    /// A float whose last digit counts ones, and to which numbers below 0 can be added: the last digits of a sum are those of the number added.
+    ones: f64,
 }
 
-/// Integers of 32 bits as floats of 64.
-fn floats(s: &mut Group, p: Prim, regs: &[Value]) -> Vec<Value> {
-    let float = |s: &mut Group, x: Value| {
-        let wide = s.e.b.ins().swiden_low(x);
-        s.e.b.ins().fcvt_from_sint(types::F64X2, wide)
-    };
-    if p.is_signed() {
-        return halves(s, regs).into_iter().map(|x| float(s, x)).collect();
+impl Float {
+    /// For integers of 32 bits.
+    const WIDE: Float =
+        Float { prim: Prim::F64, lanes: types::F64X2, ints: types::I64X2, ones: 6_755_399_441_055_744.0 };
+    /// For integers of 16 bits and fewer, each of which has 32.
+    const NARROW: Float =
+        Float { prim: Prim::F32, lanes: types::F32X4, ints: types::I32X4, ones: 12_582_912.0 };
+
+    fn number(self, x: f64) -> Scalar {
+        Scalar::from_f64(self.prim, x).unwrap_or(Scalar::zero(self.prim))
     }
-    // From the middle of their range.
-    let (middle, distance) =
-        (s.constant(Scalar::U32(1 << 31)), s.constant(Scalar::F64(f64::from(1u32 << 31))));
-    let signed: Vec<Value> = regs.iter().map(|x| s.e.b.ins().bxor(*x, middle)).collect();
-    let from_middle = |s: &mut Group, x: Value| {
-        let x = float(s, x);
-        s.e.b.ins().fadd(x, distance)
-    };
-    halves(s, &signed).into_iter().map(|x| from_middle(s, x)).collect()
+
+    /// The digits of a number in each lane.
+    fn digits(self, s: &mut Group, x: f64) -> Value {
+        let digits = s.constant(self.number(x));
+        s.cast(digits, self.ints)
+    }
+
+    /// One half, with the sign of a float.
+    fn half_like(self, s: &mut Group, x: Value) -> Value {
+        let (sign, half) = (self.digits(s, -0.0), self.digits(s, 0.5));
+        let x = s.cast(x, self.ints);
+        let sign = s.e.b.ins().band(x, sign);
+        let half = s.e.b.ins().bor(sign, half);
+        s.cast(half, self.lanes)
+    }
+
+    /// Integers of 32 bits as floats.
+    fn of(self, s: &mut Group, p: Prim, regs: &[Value]) -> Vec<Value> {
+        if self.prim == Prim::F32 {
+            return regs.iter().map(|x| s.e.b.ins().fcvt_from_sint(self.lanes, *x)).collect();
+        }
+        let float = |s: &mut Group, x: Value| {
+            let wide = s.e.b.ins().swiden_low(x);
+            s.e.b.ins().fcvt_from_sint(self.lanes, wide)
+        };
+        if p.is_signed() {
+            return halves(s, regs).into_iter().map(|x| float(s, x)).collect();
+        }
+        // From the middle of their range.
+        let (middle, distance) =
+            (s.constant(Scalar::U32(1 << 31)), s.constant(self.number(f64::from(1u32 << 31))));
+        let signed: Vec<Value> = regs.iter().map(|x| s.e.b.ins().bxor(*x, middle)).collect();
+        let from_middle = |s: &mut Group, x: Value| {
+            let x = float(s, x);
+            s.e.b.ins().fadd(x, distance)
+        };
+        halves(s, &signed).into_iter().map(|x| from_middle(s, x)).collect()
+    }
+
+    /// Whole numbers as integers of 32 bits.
+    fn to_integers(self, s: &mut Group, regs: &[Value]) -> Vec<Value> {
+        let ones = s.constant(self.number(self.ones));
+        let sum = |s: &mut Group, x: Value| {
+            let sum = s.e.b.ins().fadd(x, ones);
+            s.cast(sum, self.ints)
+        };
+        let sums: Vec<Value> = regs.iter().map(|x| sum(s, *x)).collect();
+        if self.prim == Prim::F64 {
+            return s.narrow(&sums);
+        }
+        let ones = self.digits(s, self.ones);
+        sums.into_iter().map(|x| s.e.b.ins().isub(x, ones)).collect()
+    }
 }
