@@ -34,6 +34,20 @@ entry main (xss: [][]f32) : []f32 = map f32.sum xss"
 );
 
 snapshot!(
+    sums_of_rows_of_one_length,
+    "
+entry main [n] [m] (xss: [n][m]f32) : [n]f32 = map f32.sum xss"
+);
+
+snapshot!(
+    the_nearest_of_shared_points,
+    "
+entry main [n] [k] (cs: [k]f32) (xs: [n]f32) : [n]i64 =
+  map (\\x -> (reduce (\\(a, i) (b, j) -> if b < a then (b, j) else (a, i)) (f32.inf, 0)
+                     (map2 (\\c i -> (f32.abs (x - c), i)) cs (iota k))).1) xs"
+);
+
+snapshot!(
     filtering_every_row,
     "
 entry main (xss: [][]i64) : [][]i64 = map (filter (> 0)) xss"

@@ -32,6 +32,19 @@ fn maps_and_reductions() {
 }
 
 #[test]
+fn divisions() {
+    for prim in ["i8", "u8", "i16", "u16", "i32", "u32"] {
+        for division in ["x / 7", "x % 7", "x // 7", "x %% k"] {
+            let entry = format!("entry main [n] (k: {prim}) (xs: [n]{prim}) : [n]{prim}");
+            let all = schedules(&format!("{entry} = map (\\x -> {division}) xs"));
+            assert!(all.last().is_some_and(|s| s.starts_with("lanes: ")), "{prim}: {division}: {all:?}");
+        }
+    }
+    // Floats do not hold all of them.
+    assert_eq!(schedules("entry main [n] (xs: [n]i64) : [n]i64 = map (\\x -> x / 7) xs"), ["one by one"]);
+}
+
+#[test]
 fn strips() {
     let stages = "entry main (xs: []f32) : []f32 = map (\\x -> f32.exp (2 * x) + f32.log x) xs";
     assert_eq!(schedules(stages), ["strips: compute, exp, log, store"]);

@@ -190,3 +190,14 @@ fn quotients_of_positions_divide_them() {
     // Groups would be left where a row ends, and what they are left to is cold.
     assert!(!code.contains("cold"), "{code}");
 }
+
+#[test]
+fn neighbours_around_a_ring_are_read_without_questions() {
+    let text = "entry main [n] (xs: [n]f32) : [n]f32 =
+      tabulate n (\\i -> xs[if i == 0 then n - 1 else i - 1] + xs[if i == n - 1 then 0 else i + 1])";
+    let program =
+        compile(text, "rings.par", &Options::default()).unwrap_or_else(|f| panic!("{}", f.render(false)));
+    let code = program.clif().unwrap_or_else(|f| panic!("{}", f.render(false)));
+    // A check would leave the group, and what it is left to is cold.
+    assert!(!code.contains("cold"), "{code}");
+}
