@@ -140,6 +140,25 @@ impl<'v> Tiny<'v> {
         result
     }
 
+    /// Runs what writes scalar code, and at most so many statements of it. What it has written is taken back if it gives up.
+    fn attempt(
+        &mut self,
+        most: usize,
+        out: &mut Vec<Stm>,
+        run: impl FnOnce(&mut Self, &mut Vec<Stm>) -> Option<()>,
+    ) -> Option<()> {
+        let (written, before) = (out.len(), self.budget);
+        let allowed = if self.strict { before.min(most) } else { most };
+        self.budget = allowed;
+        let done = self.strictly(|t| run(t, out));
+        let spent = allowed - self.budget;
+        self.budget = if self.strict && done.is_some() { before - spent } else { before };
+        if done.is_none() {
+            out.truncate(written);
+        }
+        done
+    }
+
     /// Parameters with small arrays as elements.
     fn open_params(&mut self, params: &[Param]) -> Vec<Param> {
         params.iter().flat_map(|p| self.open(p)).collect()

@@ -28,19 +28,9 @@ impl Tiny<'_> {
         if !fits || stm.pat.is_empty() || self.stays_flat(stm, rest) {
             return None;
         }
-        let (written, budget) = (out.len(), self.budget);
-        if !self.strict {
-            self.budget = tuning::TINY_STATEMENTS;
-        }
-        let done = self.strictly(|t| t.write_out(stm, width, out));
-        match done {
-            Some(()) => self.taken = true,
-            None => out.truncate(written),
-        }
-        if !self.strict {
-            self.budget = budget;
-        }
-        done
+        self.attempt(tuning::TINY_STATEMENTS, out, |t, out| t.write_out(stm, width, out))?;
+        self.taken = true;
+        Some(())
     }
 
     /// A map from rows of larger arrays to a row of the result is done for all elements of all rows together; so is the product of

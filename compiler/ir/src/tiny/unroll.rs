@@ -28,32 +28,19 @@ impl Tiny<'_> {
         if !params.iter().all(|(p, _)| small(p)) {
             return None;
         }
-        let indices = (0..bound).map(|i| (*index, Scalar::from_i64(*prim, i)));
-        let (written, budget) = (out.len(), self.budget);
-        self.budget = if self.strict { budget.min(tuning::TINY_LOOP) } else { tuning::TINY_LOOP };
-        let allowed = self.budget;
         let unrolling = std::mem::replace(&mut self.unrolling, true);
-        let done = self.strictly(|t| {
-            let mut state = params
-                .iter()
-                .map(|(_, a)| t.element_list(*a, out, stm.span))
-                .collect::<Option<Vec<Vec<Atom>>>>()?;
-            for (index, i) in indices {
-                t.subst.insert(index, Atom::Const(i));
+        let done = self.attempt(tuning::TINY_LOOP, out, |t, out| {
+            let initial = params.iter().map(|(_, a)| t.element_list(*a, out, stm.span));
+            let mut state = initial.collect::<Option<Vec<Vec<Atom>>>>()?;
+            for i in 0..bound {
+                t.subst.insert(*index, Atom::Const(Scalar::from_i64(*prim, i)));
                 state = t.iteration(params, state, body, stm, out)?;
             }
             stm.pat.iter().zip(state).try_for_each(|(p, parts)| t.found(p, parts))
         });
         self.unrolling = unrolling;
-        let spent = allowed - self.budget;
-        self.budget = budget;
-        match done {
-            Some(()) if self.strict => self.budget -= spent,
-            Some(()) => {}
-            None => {
-                out.truncate(written);
-                self.forget(params.iter().map(|(p, _)| p.var).chain([*index]));
-            }
+        if done.is_none() {
+            self.forget(params.iter().map(|(p, _)| p.var).chain([*index]));
         }
         done
     }
