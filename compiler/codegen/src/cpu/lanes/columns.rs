@@ -70,21 +70,51 @@ impl Group<'_, '_> {
     }
 
     /// A register with lanes of others, each by its register and its lane there.
-    fn chosen(&mut self, regs: &[Value], places: &[(usize, usize)], bytes: usize) -> Value {
-        let per = places.len();
-        let mut chosen = regs[0];
-        for (r, reg) in regs.iter().enumerate().skip(1) {
-            // What is there already stays, but for the first two, which come from where they are.
+    pub fn chosen(&mut self, regs: &[Value], places: &[(usize, usize)], bytes: usize) -> Value {
+        let mut from: Vec<usize> = places.iter().map(|(r, _)| *r).collect();
+        from.sort_unstable();
+        from.dedup();
+        if let [r] = from[..]
+            && places.iter().enumerate().all(|(lane, (_, at))| lane == *at)
+        {
+            return regs[r];
+        }
+        if self.bytes == BYTES {
+            return self.chosen_one_by_one(regs, places);
+        }
+        let (per, words) = (places.len(), bytes / 4);
+        let in_words = |lanes: Vec<usize>| -> Vec<u32> {
+            lanes.into_iter().flat_map(|l| (0..words).map(move |w| (l * words + w) as u32)).collect()
+        };
+        let (first, others) = (from[0], &from[1..]);
+        let mut chosen = regs[first];
+        // Lanes of the first register are where they were until the first permutation.
+        for (i, r) in others.iter().enumerate() {
             let lane = |(lane, (from, at)): (usize, &(usize, usize))| match *from {
-                from if from == r => per + at,
-                0 if r == 1 => *at,
+                from if from == *r => per + at,
+                from if from == first && i == 0 => *at,
                 _ => lane,
             };
-            let words = bytes / 4;
-            let lanes = places.iter().enumerate().map(lane);
-            let order = lanes.flat_map(|l| (0..words).map(move |w| (l * words + w) as u32));
-            let order: Vec<u32> = order.collect();
-            chosen = self.e.permute(chosen, *reg, &order);
+            let lanes = places.iter().enumerate().map(lane).collect();
+            chosen = self.e.permute(chosen, regs[*r], &in_words(lanes));
+        }
+        if others.is_empty() {
+            let lanes = places.iter().map(|(_, at)| *at).collect();
+            chosen = self.e.permute(chosen, chosen, &in_words(lanes));
+        }
+        chosen
+    }
+
+    fn chosen_one_by_one(&mut self, regs: &[Value], places: &[(usize, usize)]) -> Value {
+        let ty = self.e.b.func.dfg.value_type(regs[0]);
+        let lane = |s: &mut Self, (r, at): (usize, usize)| {
+            let reg = s.cast(regs[r], ty);
+            s.e.b.ins().extractlane(reg, at as u8)
+        };
+        let lanes: Vec<Value> = places.iter().map(|place| lane(self, *place)).collect();
+        let mut chosen = self.e.b.ins().scalar_to_vector(ty, lanes[0]);
+        for (i, x) in lanes.iter().enumerate().skip(1) {
+            chosen = self.e.b.ins().insertlane(chosen, *x, i as u8);
         }
         chosen
     }

@@ -39,6 +39,7 @@ mod pack;
 mod prim;
 mod private;
 mod reduce;
+mod scan;
 mod segments;
 mod steps;
 mod value;
@@ -62,10 +63,11 @@ use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
 use private::{Local, Private};
 pub use reduce::{Accumulators, any_order};
+pub use scan::{Scanning, scanning};
 pub use segments::Segments;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
-use value::Lanes;
+pub use value::Lanes;
 
 /// How a kernel is done on groups.
 #[derive(Clone)]
