@@ -9,6 +9,7 @@ use par_ir::core::{Body, Exp, LoopForm, Stm};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::tuning;
 use par_ir::ty::Atom;
+use par_ir::visit::Code;
 use par_ir::{Prim, Var};
 use par_runtime::op::call::is_call;
 use std::collections::HashSet;
@@ -217,7 +218,11 @@ impl Shape<'_> {
         for stm in body.stms.iter().rev() {
             stm.pat.iter().for_each(|p| _ = live.remove(&p.var));
             let inside = stm.exp.own_bodies().into_iter().map(|b| self.live(b, &live, counts)).max();
-            for_each_use(stm, &mut |v| _ = counts(v) && live.insert(v));
+            match stm.exp {
+                // What a loop binds is gone when it ends; arms run one after the other, under masks that wait for both.
+                Exp::Loop { .. } => live.extend(stm.free().into_iter().filter(|v| counts(*v))),
+                _ => for_each_use(stm, &mut |v| _ = counts(v) && live.insert(v)),
+            }
             most = most.max(live.len()).max(inside.unwrap_or(0));
         }
         most
