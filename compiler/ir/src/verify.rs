@@ -91,6 +91,13 @@ impl<'a, T> Scope<'a, T> {
         self.types.get(&v).ok_or_else(|| format!("{} is not in scope", self.show(v)).into())
     }
 
+    /// Forgets everything, but not the room for it.
+    fn clear(&mut self) {
+        self.types.clear();
+        self.ever.clear();
+        self.order.clear();
+    }
+
     fn mark(&self) -> usize {
         self.order.len()
     }

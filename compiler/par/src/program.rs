@@ -517,9 +517,7 @@ impl Program {
                 let fun = core::FunId(found.ok_or_else(|| missing(entry))? as u32);
                 let prepared = self.prepared[1].get_or_init(|| Prepared::of_flat(flat));
                 let run = |counters: &mut Counters| {
-                    pool::with_limit(limit, || {
-                        interp::run_flat_prepared(flat, prepared, fun, args, counters)
-                    })
+                    pool::with_limit(limit, || interp::run_flat_prepared(flat, prepared, fun, args, counters))
                 };
                 let Measure::Costs { profile, .. } = measure else {
                     return Ok(run(&mut Counters::default())?);
