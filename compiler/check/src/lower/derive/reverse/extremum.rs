@@ -13,11 +13,11 @@ use super::super::super::index::Cut;
 use super::inner::{Rows, Window};
 use super::operators::{Componentwise, componentwise};
 use super::{Lower, R, Reverse};
-use par_ir::core::{Body, Exp, Lambda, Param, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use par_ir::effects::Effects;
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::visit::{Code, Subst};
-use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Var};
+use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Type, Var};
 
 /// Makes maps parts of the extrema that are taken of their results. `results` are variables that are used later.
 pub(super) fn joined(stms: &mut Vec<Stm>, results: &[Atom]) {
@@ -96,33 +96,37 @@ fn does_much(body: &Body) -> bool {
 }
 
 impl Reverse {
-    /// Emits an extremum and what it is the extremum of, if it is gone back through by a window.
+    /// Emits an extremum that is gone back through by a window, with the number of the first row that gives it, or the number of rows if none does:
+    /// the variable of that number.
     pub(super) fn extremum(&mut self, lo: &mut Lower, pat: &[Param], exp: &Exp) -> R<Option<Var>> {
         let Exp::Reduce { width, inputs, lam, op, neutral } = exp else { return Ok(None) };
         let is_regular = |v: &Var| lo.type_of(*v).is_regular() && !lo.type_of(*v).is_desc();
-        let one = op.ret.len() == 1 && lam.ret.len() == 1 && is_extremum(op, 0);
-        if !one || !does_much(&lam.body) || !inputs.iter().all(is_regular) {
+        let one = op.ret.len() == 1 && lam.ret.len() == 1;
+        let Some(which) = componentwise(op, 0).filter(|c| one && *c != Componentwise::Add) else {
+            return Ok(None);
+        };
+        if !does_much(&lam.body) || !inputs.iter().all(is_regular) {
             return Ok(None);
         }
-        let rows = Rows { width: *width, inputs, lam, extra: Vec::new(), tapes: None, window: None };
-        let elements = self.evaluated(lo, &rows, 1)?[0];
-        let lam = lo.identity_of(&op.ret)?;
-        let (op, neutral) = (op.clone(), neutral.clone());
-        lo.push(pat.to_vec(), Exp::Reduce { width: *width, inputs: vec![elements], lam, op, neutral });
-        Ok(Some(elements))
+        let number = lo.in_block(|lo| Ok(lo.param("i", Type::I64)))?.1;
+        let mut lam = lo.in_block(|lo| Ok(self.copy(lo, lam, &mut Subst::new())))?.1;
+        lam.body.results.push(number.var.into());
+        lam.ret.push(Type::I64);
+        lam.params.push(number);
+        let mut inputs = inputs.clone();
+        inputs.push(lo.iota(*width));
+        let first = lo.param("first", Type::I64);
+        let (mut pat, var) = (pat.to_vec(), first.var);
+        pat.push(first);
+        let op = lo.first_of(which, op.ret[0].prim(), *width)?;
+        let neutral = vec![neutral[0], *width];
+        lo.push(pat, Exp::Reduce { width: *width, inputs, lam, op, neutral });
+        Ok(Some(var))
     }
 
-    /// Goes back through the first row that gave `m` only. There is none if all are no numbers.
-    pub(super) fn back_extremum(
-        &mut self,
-        lo: &mut Lower,
-        rows: &Rows,
-        elements: Var,
-        (m, d): (Atom, Atom),
-    ) -> R<()> {
+    /// Goes back through the row that gave the result only. There is none if all are no numbers.
+    pub(super) fn back_extremum(&mut self, lo: &mut Lower, rows: &Rows, first: Atom, d: Atom) -> R<()> {
         let (n, prim) = (rows.width, rows.lam.ret[0].prim());
-        let first =
-            lo.first_where(n, elements, &mut |lo, x| Ok(lo.prim(PrimOp::Cmp(CmpOp::Eq, prim), &[x, m])))?;
         let len = match n {
             Atom::Var(v) => lo.where_bound(v, |lo| lo.bin(BinOp::Min, Prim::I64, n, Atom::i64(1))),
             Atom::Const(n) => Atom::i64(n.as_i64().unwrap_or(0).min(1)),
@@ -151,5 +155,26 @@ impl Reverse {
             }
         }
         Ok(())
+    }
+}
+
+impl Lower<'_> {
+    /// The operator on pairs of an element and its number that gives the least or the greatest and the first number of it, `none` for none.
+    fn first_of(&mut self, which: Componentwise, prim: Prim, none: Atom) -> R<Lambda> {
+        let types = vec![Type::scalar(prim), Type::I64];
+        let (block, (params, results)) = self.in_block(|lo| {
+            let params: Vec<Param> = types.iter().chain(&types).map(|ty| lo.param("x", ty.clone())).collect();
+            let [x, i, y, j] = [0, 1, 2, 3].map(|k| Atom::from(params[k].var));
+            let op = if which == Componentwise::Min { BinOp::Min } else { BinOp::Max };
+            let best = lo.bin(op, prim, x, y);
+            let place = |lo: &mut Lower, x, i| {
+                let is_best = lo.prim(PrimOp::Cmp(CmpOp::Eq, prim), &[x, best]);
+                lo.select(Prim::I64, is_best, i, none)
+            };
+            let (left, right) = (place(lo, x, i), place(lo, y, j));
+            Ok((params, vec![best, lo.bin(BinOp::Min, Prim::I64, left, right)]))
+        })?;
+        let body = Body { stms: block.stms, results };
+        Ok(Lambda { params, body, ret: types, schedule: Schedule::Free })
     }
 }

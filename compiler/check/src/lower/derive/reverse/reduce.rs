@@ -86,7 +86,7 @@ impl Reverse {
 
 impl<'p> Lower<'p> {
     /// The first position at which a test holds, or `n`.
-    pub(super) fn first_where(
+    fn first_where(
         &mut self,
         n: Atom,
         array: Var,

@@ -24,8 +24,8 @@ pub(super) enum Kept {
     Nothing,
     /// Positions that the elements of a filter or a sort come from.
     Origins(Var),
-    /// Elements of which a reduction gave the least or the greatest.
-    Elements(Var),
+    /// The number of the row that gave the least or the greatest.
+    First(Var),
     Tape(Tape),
     /// Of a call, or of the arm of a branch.
     Tapes(Tapes),
@@ -94,7 +94,7 @@ impl Reverse {
                 (Exp::Loop { params, form, body }, Kept::Tape(tape))
             }
             exp => match self.extremum(lo, &pat, &exp)? {
-                Some(elements) => (exp, Kept::Elements(elements)),
+                Some(first) => (exp, Kept::First(first)),
                 None => {
                     lo.push(pat.clone(), exp.clone());
                     (exp, Kept::Nothing)
@@ -172,9 +172,7 @@ impl Reverse {
                 let rows =
                     Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None, window: None };
                 match (kept, adjoints[0]) {
-                    (Kept::Elements(all), Some(d)) => {
-                        self.back_extremum(lo, &rows, all, (pat[0].var.into(), d))
-                    }
+                    (Kept::First(first), Some(d)) => self.back_extremum(lo, &rows, first.into(), d),
                     _ => self.back_reduce(lo, rows, (&op, &neutral), (&pat, &adjoints)),
                 }
             }
