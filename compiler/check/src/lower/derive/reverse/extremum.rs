@@ -90,9 +90,10 @@ fn is_extremum(op: &Lambda, i: usize) -> bool {
     matches!(componentwise(op, i), Some(Componentwise::Min | Componentwise::Max))
 }
 
-/// True if a row costs more than some scalar operations.
-fn does_much(body: &Body) -> bool {
-    body.stms.iter().any(|s| matches!(s.exp, Exp::Call(..)) || !s.exp.bodies().is_empty())
+/// True if a row costs more than some scalar operations on numbers.
+fn does_much(lam: &Lambda) -> bool {
+    let is_large = |s: &Stm| matches!(s.exp, Exp::Call(..)) || !s.exp.bodies().is_empty();
+    lam.params.iter().any(|p| !p.ty.is_scalar()) || lam.body.stms.iter().any(is_large)
 }
 
 impl Reverse {
@@ -105,7 +106,7 @@ impl Reverse {
         let Some(which) = componentwise(op, 0).filter(|c| one && *c != Componentwise::Add) else {
             return Ok(None);
         };
-        if !does_much(&lam.body) || !inputs.iter().all(is_regular) {
+        if !does_much(lam) || !inputs.iter().all(is_regular) {
             return Ok(None);
         }
         let number = lo.in_block(|lo| Ok(lo.param("i", Type::I64)))?.1;
