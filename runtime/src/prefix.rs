@@ -117,13 +117,14 @@ macro_rules! floats {
             fn plus(self, other: Self) -> Self {
                 self + other
             }
+            // As the operators of the language: numbers before what is none, the later of two that are equal. It does not matter how they are grouped.
             #[inline(always)]
-            fn least(self, _: Self) -> Self {
-                unreachable!("which of two zeros is smaller is not said here")
+            fn least(self, other: Self) -> Self {
+                if self < other || other.is_nan() { self } else { other }
             }
             #[inline(always)]
-            fn most(self, _: Self) -> Self {
-                unreachable!("which of two zeros is larger is not said here")
+            fn most(self, other: Self) -> Self {
+                if self > other || other.is_nan() { self } else { other }
             }
         })*
     };
@@ -313,8 +314,12 @@ impl Operator {
             (Operator::Add, Prim::F64) => of_type!(f64, Add, segmented, level),
             (Operator::Min, Prim::I32) => of_type!(i32, Min, segmented, level),
             (Operator::Min, Prim::I64) => of_type!(i64, Min, segmented, level),
+            (Operator::Min, Prim::F32) => of_type!(f32, Min, segmented, level),
+            (Operator::Min, Prim::F64) => of_type!(f64, Min, segmented, level),
             (Operator::Max, Prim::I32) => of_type!(i32, Max, segmented, level),
             (Operator::Max, Prim::I64) => of_type!(i64, Max, segmented, level),
+            (Operator::Max, Prim::F32) => of_type!(f32, Max, segmented, level),
+            (Operator::Max, Prim::F64) => of_type!(f64, Max, segmented, level),
             // The larger of two flags is set if one is.
             (Operator::Max, Prim::Bool) if !segmented => narrow!(u8, Max, false),
             _ => return None,
@@ -447,11 +452,49 @@ mod tests {
     }
 
     #[test]
+    fn extrema_of_floats_are_those_of_one_after_the_other() {
+        let (xs, flags) = numbers(203);
+        let odd = [-0.0, 0.0, f64::NAN, -0.0, f64::INFINITY, f64::NEG_INFINITY, -f64::NAN, 0.0];
+        let xs: Vec<f64> = xs
+            .iter()
+            .map(|x| *x as f64 / 7.0)
+            .enumerate()
+            .map(|(i, x)| if i % 5 == 0 { odd[i / 5 % 8] } else { x })
+            .collect();
+        let short: Vec<f32> = xs.iter().map(|x| *x as f32).collect();
+        for (operator, segmented) in
+            [Operator::Min, Operator::Max].into_iter().flat_map(|o| [(o, false), (o, true)])
+        {
+            let combine = |x: f64, y: f64| if operator == Operator::Min { x.least(y) } else { x.most(y) };
+            let mut last = f64::NAN;
+            let wanted: Vec<u64> = xs
+                .iter()
+                .zip(&flags)
+                .map(|(x, flag)| {
+                    last = if segmented && *flag { *x } else { combine(last, *x) };
+                    last.to_bits()
+                })
+                .collect();
+            for level in levels() {
+                let f = operator.prefixes_at(level, Prim::F64, segmented).expect("it is there");
+                let found: Vec<u64> =
+                    scanned(f, &xs, &flags, [f64::NAN, 0.5]).0.into_iter().map(f64::to_bits).collect();
+                assert_eq!(found, wanted, "{level:?} {operator:?} {segmented}");
+                let f = operator.prefixes_at(level, Prim::F32, segmented).expect("it is there");
+                let found: Vec<u32> =
+                    scanned(f, &short, &flags, [f32::NAN, 0.5]).0.into_iter().map(f32::to_bits).collect();
+                let wanted: Vec<u32> = wanted.iter().map(|x| (f64::from_bits(*x) as f32).to_bits()).collect();
+                assert_eq!(found, wanted, "{level:?} {operator:?} {segmented}");
+            }
+        }
+    }
+
+    #[test]
     fn flags_that_were_set() {
         let f = Operator::Max.prefixes(Prim::Bool, false).expect("it is there");
         let flags: Vec<bool> = (0..40).map(|i| i == 20).collect();
         let (found, before) = scanned(f, &flags, &flags, [false, false]);
         assert!(found.iter().enumerate().all(|(i, f)| *f == (i >= 20)) && before[1]);
-        assert!(Operator::Min.prefixes(Prim::F32, false).is_none());
+        assert!(Operator::Min.prefixes(Prim::F16, false).is_none());
     }
 }

@@ -190,6 +190,8 @@ pub const LANES_REGISTERS_STRAIGHT: usize = 24;
 pub const LANES_APART: usize = 32;
 /// What gathering the element of a lane costs, if indices are in vectors.
 pub const LANES_GATHER: usize = 3;
+/// Elements of short rows, at most, whose columns are read and stored as whole registers: that takes as many permutations of each.
+pub const LANES_COLUMNS: i64 = 6;
 /// Iterations assumed of a loop.
 pub const LANES_ITERATIONS: usize = 16;
 /// Of 16: how long a loop takes, since lanes wait for others.

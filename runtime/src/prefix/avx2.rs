@@ -199,20 +199,42 @@ pub mod i64 {
     of_64!(i64, Max, |x, y| choose(y, x, _mm256_cmpgt_epi64(x, y)), |x| _mm256_set1_epi64x(x));
 }
 
+/// An operator on floats in registers of integers.
+macro_rules! on_floats {
+    ($name:ident, $from:ident, $to:ident, |$x:ident, $y:ident| $result:expr) => {
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        fn $name(x: __m256i, y: __m256i) -> __m256i {
+            let ($x, $y) = ($from(x), $from(y));
+            $to($result)
+        }
+    };
+}
+
+on_floats!(sum_f32, _mm256_castsi256_ps, _mm256_castps_si256, |x, y| _mm256_add_ps(x, y));
+on_floats!(sum_f64, _mm256_castsi256_pd, _mm256_castpd_si256, |x, y| _mm256_add_pd(x, y));
+// The first operand, if the second is no number; the second, if the first is none or they are equal.
+on_floats!(least_f32, _mm256_castsi256_ps, _mm256_castps_si256, |x, y| {
+    _mm256_blendv_ps(_mm256_min_ps(x, y), x, _mm256_cmp_ps::<_CMP_UNORD_Q>(y, y))
+});
+on_floats!(most_f32, _mm256_castsi256_ps, _mm256_castps_si256, |x, y| {
+    _mm256_blendv_ps(_mm256_max_ps(x, y), x, _mm256_cmp_ps::<_CMP_UNORD_Q>(y, y))
+});
+on_floats!(least_f64, _mm256_castsi256_pd, _mm256_castpd_si256, |x, y| {
+    _mm256_blendv_pd(_mm256_min_pd(x, y), x, _mm256_cmp_pd::<_CMP_UNORD_Q>(y, y))
+});
+on_floats!(most_f64, _mm256_castsi256_pd, _mm256_castpd_si256, |x, y| {
+    _mm256_blendv_pd(_mm256_max_pd(x, y), x, _mm256_cmp_pd::<_CMP_UNORD_Q>(y, y))
+});
+
 pub mod f32 {
-    of_32!(
-        f32,
-        Add,
-        |x, y| _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(x), _mm256_castsi256_ps(y))),
-        |x| _mm256_castps_si256(_mm256_set1_ps(x))
-    );
+    of_32!(f32, Add, |x, y| sum_f32(x, y), |x| _mm256_castps_si256(_mm256_set1_ps(x)));
+    of_32!(f32, Min, |x, y| least_f32(x, y), |x| _mm256_castps_si256(_mm256_set1_ps(x)));
+    of_32!(f32, Max, |x, y| most_f32(x, y), |x| _mm256_castps_si256(_mm256_set1_ps(x)));
 }
 
 pub mod f64 {
-    of_64!(
-        f64,
-        Add,
-        |x, y| _mm256_castpd_si256(_mm256_add_pd(_mm256_castsi256_pd(x), _mm256_castsi256_pd(y))),
-        |x| _mm256_castpd_si256(_mm256_set1_pd(x))
-    );
+    of_64!(f64, Add, |x, y| sum_f64(x, y), |x| _mm256_castpd_si256(_mm256_set1_pd(x)));
+    of_64!(f64, Min, |x, y| least_f64(x, y), |x| _mm256_castpd_si256(_mm256_set1_pd(x)));
+    of_64!(f64, Max, |x, y| most_f64(x, y), |x| _mm256_castpd_si256(_mm256_set1_pd(x)));
 }

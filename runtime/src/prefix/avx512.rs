@@ -204,52 +204,86 @@ pub mod i64 {
     integers_of_64!(Max, _mm512_mask_max_epi64);
 }
 
-pub mod f32 {
-    #[allow(non_snake_case)]
-    pub mod Add {
-        use super::super::*;
-        scans!(
-            f32,
-            16,
-            u16,
-            _mm512_mask_add_ps,
-            _mm512_set1_ps,
-            _mm512_loadu_ps,
-            _mm512_storeu_ps,
-            _mm512_stream_ps,
-            |x| _mm512_permutexvar_ps(_mm512_set1_epi32(15), x),
-            up_f32,
-            [1, 2, 4, 8]
-        );
+/// The smaller or larger of two floats where a mask has a bit, the first operand there if the second is no number; elsewhere `other`.
+macro_rules! extremum {
+    ($name:ident, $vector:ty, $mask:ty, $extremum:ident, $compare:ident, $move:ident) => {
         #[inline]
         #[target_feature(enable = "avx512f")]
-        fn first(x: __m512) -> f32 {
-            _mm512_cvtss_f32(x)
+        fn $name(other: $vector, mask: $mask, x: $vector, y: $vector) -> $vector {
+            // The second operand, if the first is no number or they are equal.
+            let found = $extremum(other, mask, x, y);
+            $move(found, $compare::<_CMP_UNORD_Q>(mask, y, y), x)
         }
-    }
+    };
+}
+
+extremum!(least_f32, __m512, u16, _mm512_mask_min_ps, _mm512_mask_cmp_ps_mask, _mm512_mask_mov_ps);
+extremum!(most_f32, __m512, u16, _mm512_mask_max_ps, _mm512_mask_cmp_ps_mask, _mm512_mask_mov_ps);
+extremum!(least_f64, __m512d, u8, _mm512_mask_min_pd, _mm512_mask_cmp_pd_mask, _mm512_mask_mov_pd);
+extremum!(most_f64, __m512d, u8, _mm512_mask_max_pd, _mm512_mask_cmp_pd_mask, _mm512_mask_mov_pd);
+
+macro_rules! floats_of_32 {
+    ($name:ident, $combine:ident) => {
+        #[allow(non_snake_case)]
+        pub mod $name {
+            use super::super::*;
+            scans!(
+                f32,
+                16,
+                u16,
+                $combine,
+                _mm512_set1_ps,
+                _mm512_loadu_ps,
+                _mm512_storeu_ps,
+                _mm512_stream_ps,
+                |x| _mm512_permutexvar_ps(_mm512_set1_epi32(15), x),
+                up_f32,
+                [1, 2, 4, 8]
+            );
+            #[inline]
+            #[target_feature(enable = "avx512f")]
+            fn first(x: __m512) -> f32 {
+                _mm512_cvtss_f32(x)
+            }
+        }
+    };
+}
+
+macro_rules! floats_of_64 {
+    ($name:ident, $combine:ident) => {
+        #[allow(non_snake_case)]
+        pub mod $name {
+            use super::super::*;
+            scans!(
+                f64,
+                8,
+                u8,
+                $combine,
+                _mm512_set1_pd,
+                _mm512_loadu_pd,
+                _mm512_storeu_pd,
+                _mm512_stream_pd,
+                |x| _mm512_permutexvar_pd(_mm512_set1_epi64(7), x),
+                up_f64,
+                [1, 2, 4]
+            );
+            #[inline]
+            #[target_feature(enable = "avx512f")]
+            fn first(x: __m512d) -> f64 {
+                _mm512_cvtsd_f64(x)
+            }
+        }
+    };
+}
+
+pub mod f32 {
+    floats_of_32!(Add, _mm512_mask_add_ps);
+    floats_of_32!(Min, least_f32);
+    floats_of_32!(Max, most_f32);
 }
 
 pub mod f64 {
-    #[allow(non_snake_case)]
-    pub mod Add {
-        use super::super::*;
-        scans!(
-            f64,
-            8,
-            u8,
-            _mm512_mask_add_pd,
-            _mm512_set1_pd,
-            _mm512_loadu_pd,
-            _mm512_storeu_pd,
-            _mm512_stream_pd,
-            |x| _mm512_permutexvar_pd(_mm512_set1_epi64(7), x),
-            up_f64,
-            [1, 2, 4]
-        );
-        #[inline]
-        #[target_feature(enable = "avx512f")]
-        fn first(x: __m512d) -> f64 {
-            _mm512_cvtsd_f64(x)
-        }
-    }
+    floats_of_64!(Add, _mm512_mask_add_pd);
+    floats_of_64!(Min, least_f64);
+    floats_of_64!(Max, most_f64);
 }

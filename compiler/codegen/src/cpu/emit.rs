@@ -316,12 +316,19 @@ impl<'a> Emitter<'a> {
     /// The value and the constant of which this is the sum.
     fn shifted(&self, i: Value) -> Option<(Value, i64)> {
         let dfg = &self.b.func.dfg;
-        let definition = |v: Value| dfg.value_def(v).inst().map(|inst| &dfg.insts[inst]);
-        let InstructionData::Binary { opcode: Opcode::Iadd, args: [x, c] } = definition(i)? else {
+        let InstructionData::Binary { opcode: Opcode::Iadd, args: [x, c] } =
+            dfg.insts[dfg.value_def(i).inst()?]
+        else {
             return None;
         };
-        match definition(*c)? {
-            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => Some((*x, imm.bits())),
+        Some((x, self.known(c)?))
+    }
+
+    /// An integer that is a constant.
+    pub fn known(&self, x: Value) -> Option<i64> {
+        let dfg = &self.b.func.dfg;
+        match dfg.insts[dfg.value_def(x).inst()?] {
+            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => Some(imm.bits()),
             _ => None,
         }
     }

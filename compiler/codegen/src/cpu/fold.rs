@@ -2,7 +2,7 @@
 
 use super::emit::{Base, Unsupported, clif_type, input, output};
 use super::kernel::{KernelEmitter, KernelInfo, Role};
-use super::lanes::{Accumulators, Plan};
+use super::lanes::{Accumulators, Group, Lanes, Plan, Scanning};
 use super::outputs::Target;
 use super::small_integers::Sums;
 use cranelift::prelude::*;
@@ -80,6 +80,11 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             }
             _ => InLanes::new(info, self.e.width),
         };
+        // The scan itself, which reduces as well, groups elements so.
+        let scanning = match self.role {
+            Role::ReduceOnly if info.combined.iter().any(|p| p.is_float()) => self.scanning(),
+            _ => None,
+        };
         let element = |k: &mut KernelEmitter<'_, 'a, '_>, pos: Value, acc: &[Value]| {
             let (values, rest) = k.combinable(&partials, pos)?;
             elems.iter().zip(rest).for_each(|(base, x)| k.e.store(*base, pos, x));
@@ -89,6 +94,9 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         };
         self.rows(&[], |k, row, start, end, _| {
             let sums = k.in_strips((start, end), &initial, |k, ends, acc| match &lanes {
+                _ if let Some(scanning) = &scanning => {
+                    k.scan_in_lanes((scanning, op, None), ends, acc, element)
+                }
                 None => k.counted(ends.0, ends.1, acc, element),
                 Some(InLanes { plan, sums: None }) => {
                     k.reduce_in_lanes(plan, &initial, &elems, ends, acc, element)
@@ -183,6 +191,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let (info, initial) = (self.info, self.initial());
         let k = info.combined.len();
         let prefixes = self.prefixes()?;
+        let scanning = self.scanning();
         let cells = match self.role {
             Role::Dual => self.arrays(info.layout.partials_at(), &info.combined),
             _ => vec![],
@@ -192,7 +201,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             for cell in &cells {
                 state.push(this.e.load_at(cell.prim, output(), cell.address, 0));
             }
-            let last = this.elements(start, end, &state, |this, pos, state| {
+            let element = |this: &mut KernelEmitter<'_, 'a, '_>, pos: Value, state: &[Value]| {
                 let (values, rest) = this.combinable(&[], pos)?;
                 let mut next = this.combine(op, &state[..k], &values)?;
                 let prefix = if exclusive { &state[..k] } else { &next[..] };
@@ -204,6 +213,13 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                     this.e.counting = counting;
                 }
                 Ok(next)
+            };
+            let last = this.in_strips((start, end), &state, |k, ends, state| match &scanning {
+                Some(scanning) => {
+                    let code = (scanning.as_ref(), op, Some((&prefixes, exclusive)));
+                    k.scan_in_lanes(code, ends, state, element)
+                }
+                None => k.counted(ends.0, ends.1, state, element),
             })?;
             for (cell, x) in cells.iter().zip(&last[k..]) {
                 this.e.store_at(cell.prim, *x, cell.address, 0);
@@ -211,6 +227,45 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             Ok(vec![])
         })?;
         Ok(())
+    }
+
+    /// How groups are scanned: not where operations are counted.
+    fn scanning(&self) -> Option<Rc<Scanning>> {
+        if self.e.counting { None } else { self.info.scanning(self.e.width) }
+    }
+
+    /// Whole groups of positions, and what is left; the state after them, which is one or two lists of accumulators. The prefixes are used, or
+    /// there is no use for them.
+    fn scan_in_lanes(
+        &mut self,
+        (scanning, op, uses): (&Scanning, &Lambda, Option<(&Prefixes, bool)>),
+        (start, end): (Value, Value),
+        state: &[Value],
+        element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>
+        + Copy,
+    ) -> Result<Vec<Value>, Unsupported> {
+        let (kernel, n) = (self.info.kernel, self.info.combined.len());
+        let (rest, state) = self.groups(
+            &scanning.plan,
+            (start, end),
+            (&[], state),
+            |group, pos, _, state| {
+                let (xs, further) = group.scanned(scanning, kernel, pos)?;
+                if let Some((prefixes, exclusive)) = uses {
+                    let found = group.prefixes(scanning, &state[..n], &xs, exclusive)?;
+                    group.use_prefixes(prefixes, pos, found, further)?;
+                }
+                let last = group.last_lane(scanning, &xs);
+                let mut next = vec![];
+                for before in state.chunks(n) {
+                    next.extend(group.e.lambda(op, &[before, &last].concat())?);
+                }
+                Ok((vec![], next))
+            },
+            element,
+            |_, _, state| Ok(state.to_vec()),
+        )?;
+        self.counted(rest, end, &state, element)
     }
 
     /// Where a scan's prefixes go.
@@ -241,6 +296,30 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             Prefixes::Used(after, targets) => {
                 let mut results = self.e.with(&after.params, &after.body, prefix)?.into_iter();
                 targets.iter().try_for_each(|target| self.write(target, pos, &mut results))
+            }
+        }
+    }
+}
+
+impl Group<'_, '_> {
+    fn use_prefixes(
+        &mut self,
+        prefixes: &Prefixes,
+        pos: Value,
+        found: Vec<Lanes>,
+        further: Vec<Lanes>,
+    ) -> Result<(), Unsupported> {
+        match prefixes {
+            Prefixes::Stored(arrays) => {
+                let all = found.iter().chain(&further);
+                arrays.iter().zip(all).for_each(|(base, x)| self.store_result(*base, pos, x));
+                Ok(())
+            }
+            Prefixes::Used(after, targets) => {
+                self.bind_params(&after.params, found.into_iter());
+                self.stms(&after.body.stms)?;
+                let results = after.body.results.iter().map(|a| self.atom(a)).collect::<Result<_, _>>()?;
+                self.write(targets, pos, results, false)
             }
         }
     }

@@ -17,7 +17,7 @@
 //! results, whose element `pos` is a partial result instead of the body's.
 
 use super::emit::{Base, Emitter, Unsupported, input};
-use super::lanes::{self, Group, Plan, State};
+use super::lanes::{self, Group, Plan, Scanning, State};
 use super::outputs::words;
 use super::prefix::Strips;
 use super::scatter::Scattering;
@@ -118,6 +118,13 @@ impl<'k> KernelInfo<'k> {
         let found = || lanes::plan(self, width).map(Rc::new);
         let Some(scheduled) = self.scheduled else { return found() };
         scheduled.lanes.borrow_mut().entry(width).or_insert_with(found).clone()
+    }
+
+    /// How a scan is done on groups, if that pays.
+    pub fn scanning(&self, width: usize) -> Option<Rc<Scanning>> {
+        let Some(scheduled) = self.scheduled else { return lanes::scanning(self, width).map(Rc::new) };
+        let found = || lanes::scanning(self, width).map(Rc::new);
+        scheduled.scanning.borrow_mut().entry(width).or_insert_with(found).clone()
     }
 
     /// As if the body were another one, in one loop.
@@ -351,17 +358,6 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             single(&mut KernelEmitter { e, info, types, role, params: params.clone() }, pos, state)
         };
         e.groups(plan, ends, state, group, single, finish)
-    }
-
-    /// `counted` for elements, which are found in strips if the kernel has stages.
-    pub fn elements(
-        &mut self,
-        start: Value,
-        end: Value,
-        state: &[Value],
-        body: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
-        self.in_strips((start, end), state, |k, (start, end), state| k.counted(start, end, state, body))
     }
 
     /// The body's results at a position; or the partial results there.

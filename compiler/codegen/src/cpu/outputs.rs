@@ -2,7 +2,7 @@
 
 use super::emit::{Base, Unsupported};
 use super::kernel::{KernelEmitter, array_prim};
-use super::lanes::{Plan, Segments, State};
+use super::lanes::{Group, Lanes, Plan, Segments, State};
 use cranelift::prelude::*;
 use par_ir::flat::{Kernel, Out};
 use par_ir::{Prim, Var};
@@ -150,30 +150,8 @@ impl KernelEmitter<'_, '_, '_> {
             |group, pos, _, _| {
                 group.fetch_parts(plan, pos, &lengths);
                 let results = group.elements(kernel, pos)?;
-                let mut results = results.into_iter();
                 group.store_parts(plan);
-                for target in targets {
-                    match target {
-                        Target::Elem(base) => {
-                            let x = results.next().ok_or("a kernel has too few results")?;
-                            group.store_result(*base, pos, &x);
-                        }
-                        Target::Scatter { number, len, dests } => {
-                            let lanes: Vec<_> = results.by_ref().take(1 + dests.len()).collect();
-                            group.scatter(*number, *len, dests, &lanes);
-                        }
-                        Target::Row(base, n) => {
-                            let row: Vec<_> = results.by_ref().take(*n).collect();
-                            group.store_rows(*base, pos, &row);
-                        }
-                        Target::Own { .. } if plan.has_parts() => {}
-                        Target::Own { base, .. } => {
-                            let mut next = || results.next().ok_or("a kernel has too few results");
-                            let (index, x) = (next()?, next()?);
-                            group.replace(*base, &index, &x);
-                        }
-                    }
-                }
+                group.write(targets, pos, results, plan.has_parts())?;
                 Ok(State::default())
             },
             |k, pos, _| {
@@ -233,6 +211,42 @@ impl KernelEmitter<'_, '_, '_> {
                 let index = next()?;
                 let values: Vec<Value> = dests.iter().map(|_| next()).collect::<Result<_, _>>()?;
                 self.e.scatter(*number, (index, *len), dests.iter().copied().zip(values));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Group<'_, '_> {
+    /// Stores results at the positions from `pos`; for parts of arrays, which are stored already, there are none.
+    pub fn write(
+        &mut self,
+        targets: &[Target],
+        pos: Value,
+        results: Vec<Lanes>,
+        has_parts: bool,
+    ) -> Result<(), Unsupported> {
+        let mut results = results.into_iter();
+        for target in targets {
+            match target {
+                Target::Elem(base) => {
+                    let x = results.next().ok_or("a kernel has too few results")?;
+                    self.store_result(*base, pos, &x);
+                }
+                Target::Scatter { number, len, dests } => {
+                    let lanes: Vec<_> = results.by_ref().take(1 + dests.len()).collect();
+                    self.scatter(*number, *len, dests, &lanes);
+                }
+                Target::Row(base, n) => {
+                    let row: Vec<_> = results.by_ref().take(*n).collect();
+                    self.store_rows(*base, pos, &row);
+                }
+                Target::Own { .. } if has_parts => {}
+                Target::Own { base, .. } => {
+                    let mut next = || results.next().ok_or("a kernel has too few results");
+                    let (index, x) = (next()?, next()?);
+                    self.replace(*base, &index, &x);
+                }
             }
         }
         Ok(())

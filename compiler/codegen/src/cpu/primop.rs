@@ -208,6 +208,9 @@ impl Emitter<'_> {
             (true, Some(d)) if d > 0 && d.count_ones() == 1 && matches!(op, BinOp::Div | BinOp::Mod) => {
                 self.signed_digits(op, x, d)
             }
+            (true, Some(d)) if d > 0 && matches!(op, BinOp::Div | BinOp::Mod) => {
+                self.division_by_positive(op, p, x, y)
+            }
             (true, Some(d)) if d != 0 && d != -1 => self.signed_division(op, p, x, y),
             (false, _) => {
                 let (zero, one) = (self.int(p, 0), self.int(p, 1));
@@ -246,6 +249,19 @@ impl Emitter<'_> {
         }
     }
 
+    /// Rounded down: what is left of a quotient that is rounded to zero has a sign if that is one too much.
+    fn division_by_positive(&mut self, op: BinOp, p: Prim, x: Value, y: Value) -> Value {
+        let quotient = self.b.ins().sdiv(x, y);
+        let product = self.b.ins().imul(quotient, y);
+        let rest = self.b.ins().isub(x, product);
+        let below = self.b.ins().sshr_imm_u(rest, i64::from(p.bits()) - 1);
+        if op == BinOp::Div {
+            return self.b.ins().iadd(quotient, below);
+        }
+        let up = self.b.ins().band(below, y);
+        self.b.ins().iadd(rest, up)
+    }
+
     fn signed_division(&mut self, op: BinOp, p: Prim, x: Value, y: Value) -> Value {
         match op {
             BinOp::Quot => return self.b.ins().sdiv(x, y),
@@ -253,9 +269,14 @@ impl Emitter<'_> {
             _ => {}
         }
         let zero = self.int(p, 0);
-        let quotient = self.b.ins().sdiv(x, y);
-        let product = self.b.ins().imul(quotient, y);
-        let rest = self.b.ins().isub(x, product);
+        let (quotient, rest) = match op {
+            BinOp::Div => {
+                let quotient = self.b.ins().sdiv(x, y);
+                let product = self.b.ins().imul(quotient, y);
+                (quotient, self.b.ins().isub(x, product))
+            }
+            _ => (zero, self.b.ins().srem(x, y)),
+        };
         let signs = self.b.ins().bxor(rest, y);
         let differ = self.b.ins().icmp(IntCC::SignedLessThan, signs, zero);
         let inexact = self.b.ins().icmp(IntCC::NotEqual, rest, zero);

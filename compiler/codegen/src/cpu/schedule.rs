@@ -15,7 +15,7 @@
 use super::fresh::Fresh;
 use super::hist;
 use super::kernel::KernelInfo;
-use super::lanes::{self, BYTES, Plan, WIDEST};
+use super::lanes::{self, BYTES, Plan, Scanning, WIDEST};
 use super::pack::{self, Packing};
 use super::partition::{self, Moves};
 use super::prefix::{self, Strips};
@@ -60,6 +60,8 @@ pub struct Scheduled {
     pub sums: Option<Sums>,
     /// How the last loop runs in groups, if that pays, by the bytes of a register; set when it is asked for.
     pub lanes: RefCell<HashMap<usize, Option<Rc<Plan>>>>,
+    /// The same for a scan.
+    pub scanning: RefCell<HashMap<usize, Option<Rc<Scanning>>>>,
 }
 
 impl Scheduled {
@@ -209,13 +211,13 @@ pub fn of(info: &KernelInfo, scheduled: &Scheduled) -> plan::Schedule {
     if !steps.is_empty() {
         return plan::Schedule::Strips(steps);
     }
-    // The code of a scan that only reduces may be in lanes; the scan itself takes one element after the other.
-    let is_scan = matches!(kernel.kind, KernelKind::Scan { .. });
-    let width = if matches!(kernel.kind, KernelKind::Filter) { WIDEST } else { BYTES };
-    match info.lanes(width).filter(|_| !is_scan) {
-        Some(groups) => plan::Schedule::Lanes(groups.lanes()),
-        None => plan::Schedule::Scalar,
-    }
+    let lanes = match kernel.kind {
+        // The code of a scan that only reduces may be in lanes of its own.
+        KernelKind::Scan { .. } => info.scanning(BYTES).map(|s| s.plan.lanes()),
+        KernelKind::Filter => info.lanes(WIDEST).map(|groups| groups.lanes()),
+        _ => info.lanes(BYTES).map(|groups| groups.lanes()),
+    };
+    lanes.map_or(plan::Schedule::Scalar, plan::Schedule::Lanes)
 }
 
 /// The reason why the positions of a kernel run one after the other.

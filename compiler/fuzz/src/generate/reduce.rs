@@ -31,6 +31,7 @@ pub(super) const FORMS: &[Form] = &[
     Form { name: "fold", weight: 3, makes: any, make: fold },
     Form { name: "segmented scan", weight: 4, makes: is_array, make: segmented_scan },
     Form { name: "segmented reduce", weight: 4, makes: is_array, make: segmented_reduce },
+    Form { name: "windows", weight: 5, makes: is_array, make: windows },
     Form { name: "captured operator", weight: 4, makes: integer, make: captured },
 ];
 
@@ -186,4 +187,26 @@ fn captured(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
         ),
         _ => format!("({lets} in {p}.sum (scan (\\{a} {b} -> {a} + {b} - {n}) {n} {xs}))"),
     })
+}
+
+/// Windows of an array, combined: parts, or elements by clamped indices, from the position on or backwards.
+fn windows(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    if !g.can_nest() {
+        return None;
+    }
+    let elem = ty.elem()?.clone();
+    let o = g.operator(&elem);
+    let xs = g.exp(&array(elem.clone()), fuel);
+    let xs = exactly(g, &o, &elem, xs);
+    let [x, i, j, k] = [(); 4].map(|()| g.name());
+    let most = *g.rng.pick(&["1", "3", "7", "40"]);
+    let lets = format!("let {x} = {xs} let {k} = i64.min {most} (length {x})");
+    let places = format!("(iota (length {x} - {k} + 1))");
+    let row = match g.rng.below(4) {
+        0 => format!("{x}[{i}:{i} + {k}]"),
+        1 => format!("(map (\\{j} -> {x}[i64.min (length {x} - 1) ({i} + {j})]) (iota {k}))"),
+        2 => format!("(map (\\{j} -> {x}[i64.max 0 ({i} - {j} - 1)]) (iota (i64.min {i} {k})))"),
+        _ => format!("(map (\\{j} -> {x}[{i} + {k} - 1 - {j}]) (iota {k}))"),
+    };
+    Some(format!("({lets} in map (\\{i} -> reduce {} {} {row}) {places})", o.op, o.neutral))
 }

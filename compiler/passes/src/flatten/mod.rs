@@ -62,6 +62,7 @@ mod trace;
 mod update;
 mod versions;
 mod view;
+mod windows;
 
 pub use choices::{Choice, Measure, Target, Thresholds};
 use ex::Ex;

@@ -17,9 +17,10 @@
 use super::canonical::Form;
 use super::choices::{Choice, Measure, Target};
 use super::nest::LevelId;
-use super::rep::Rep;
+use super::rep::{Rep, Src};
 use super::sequential::sequential_nest;
 use super::split::{is_bound_in, traces};
+use super::windows::is_window;
 use super::{Ex, Flattener, Result, Versions};
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
 use par_ir::flat::{self, KernelKind, Op, Ty, VersionChoice};
@@ -52,7 +53,8 @@ impl Flattener<'_> {
         if self.facts.options.versions == Versions::Sequential {
             return self.enter_rows(level, *width, inputs, &sequential);
         }
-        let lengths = lengths(inputs, lam).filter(|_| self.shapes.is_root(level));
+        let counts: Vec<bool> = inputs.iter().map(|v| matches!(self.arr(*v).src, Src::Iota)).collect();
+        let lengths = lengths(inputs, &counts, lam).filter(|_| self.shapes.is_root(level));
         let Some(mut lengths) = lengths else { return self.enter_rows(level, *width, inputs, lam) };
         let rows = self.threshold(stm.span, Measure::Rows);
         let longest = self.longest_row(stm, lam);
@@ -232,7 +234,7 @@ impl Flattener<'_> {
 enum Length {
     /// The same everywhere.
     Same(Atom),
-    /// As many as arrays have that all rows share, however many: as loops several rows take each step together, in the lanes of vectors.
+    /// As many as arrays have that all rows share, or windows of them, however many: as loops several rows take each step together, in the lanes of vectors.
     Shared,
     /// The same everywhere, inside an operator over shared arrays.
     Inside(Atom),
@@ -267,8 +269,8 @@ impl Length {
     }
 }
 
-/// The lengths of all operators directly in a nest's body, if they are known before it runs and nothing inside them is a nest again.
-fn lengths(inputs: &[Var], lam: &Lambda) -> Option<Vec<Length>> {
+/// The lengths of all operators directly in a nest's body, of whose parameters some count the rows, if they are known before it runs and nothing inside them is a nest again.
+fn lengths(inputs: &[Var], counts: &[bool], lam: &Lambda) -> Option<Vec<Length>> {
     let mut found = Vec::new();
     // Results of operators over shared arrays: as loops, they are consumed where they are produced.
     let mut shared: Vec<Var> = Vec::new();
@@ -284,6 +286,10 @@ fn lengths(inputs: &[Var], lam: &Lambda) -> Option<Vec<Length>> {
             shared.extend(stm.pat.iter().map(|p| p.var));
             found.push(Length::Shared);
             lengths_inside(&[lam, inner], &mut found)?;
+            continue;
+        }
+        if is_window(lam, counts, &stm.exp) {
+            found.push(Length::Shared);
             continue;
         }
         let made = stm.exp.inputs().unwrap_or_default();
@@ -353,15 +359,15 @@ fn has_extrema(op: &Lambda) -> bool {
 }
 
 /// True if a lambda makes an array of positions.
-fn is_iota(lam: &Lambda, v: Var) -> bool {
+pub(super) fn is_iota(lam: &Lambda, v: Var) -> bool {
     lam.body.stms.iter().any(|s| matches!(s.exp, Exp::Iota(_)) && s.pat[0].var == v)
 }
 
-fn is_from_outside(lam: &Lambda, v: Var) -> bool {
+pub(super) fn is_from_outside(lam: &Lambda, v: Var) -> bool {
     lam.params.iter().all(|p| p.var != v) && !is_bound_in(&lam.body, v)
 }
 
-fn calls(bodies: &[&Body]) -> bool {
+pub(super) fn calls(bodies: &[&Body]) -> bool {
     let call = |s: &Stm| match &s.exp {
         Exp::Prim(op, _) => is_call(*op),
         Exp::Call(..) => true,

@@ -137,7 +137,8 @@ impl Group<'_, '_> {
         Ok(())
     }
 
-    fn check_lanes(&mut self, cond: Lanes) {
+    /// Leaves the group unless this holds in all lanes that are here.
+    pub fn check_lanes(&mut self, cond: Lanes) {
         let ok = match (&cond, self.active.clone()) {
             (Lanes::Same(ok), _) => *ok,
             (_, None) => self.all(&cond),

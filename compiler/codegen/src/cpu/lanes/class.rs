@@ -96,6 +96,14 @@ impl Classes {
         self
     }
 
+    /// And of what is done with prefixes.
+    pub fn with_results(mut self, params: &[Param], body: &Body) -> Classes {
+        self.of.extend(params.iter().map(|p| (p.var, Class::Each)));
+        self.body(body);
+        body.bound().iter().for_each(|v| _ = self.divisors.remove(v));
+        self
+    }
+
     /// Of a variable.
     pub fn var(&self, v: Var) -> Class {
         self.of.get(&v).copied().unwrap_or(Class::Same)

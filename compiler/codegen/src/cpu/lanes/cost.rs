@@ -1,6 +1,7 @@
 //! Whether a body is worth doing on groups of positions, and on how many at a time.
 
 use super::class::{Class, Classes, Indices};
+use super::columns::columns;
 use super::division::Division;
 use crate::cpu::emit::clif_type;
 use crate::free::for_each_use;
@@ -125,8 +126,10 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
     // One vector of bytes is full, more of them are half full: where paths meet, masks are wider.
     let widest = shape.widest.max(registers.min(2));
     let bytes = match is_exact {
-        // Gathers take their time: two of them can be under way.
-        true if shape.loops && gathers => registers * width,
+        // In a loop every operation waits for that of the iteration before, and gathers take their time: two of them can be under way.
+        true if shape.loops && (gathers || held * registers <= tuning::LANES_REGISTERS_STRAIGHT) => {
+            registers * width
+        }
         true => (registers * BYTES).max(width),
         false => tuning::LANES_SUMS,
     };
@@ -277,11 +280,16 @@ impl Pricing<'_> {
             Exp::Index(_, index) if each => {
                 let class = self.classes.atom(&index[0]);
                 let in_a_row = class == Class::Steps(1);
+                let columns = match class {
+                    Class::Steps(step) if !self.masked => columns(p.ty.prim(), step, self.size).unwrap_or(0),
+                    _ => 0,
+                };
                 let in_vectors =
                     class == Class::Each && !index[0].var().is_some_and(|v| self.classes.is_apart(v));
                 let group = match (in_a_row, self.classes.is_apart(p.var)) {
                     (true, false) if self.masked => 2 + self.registers(p.ty.prim()),
                     _ if in_vectors && self.gathers(p.ty.prim()) => tuning::LANES_GATHER * n,
+                    (false, false) if columns > 0 => (2 * columns - 1) * self.registers(p.ty.prim()),
                     // Lanes that are not here must not read: a choice per lane.
                     _ if self.masked => 5 * n,
                     (true, false) => self.registers(p.ty.prim()),
@@ -370,6 +378,7 @@ fn weight(op: PrimOp, xs: &[Atom]) -> usize {
         _ if Division::of(op, xs).is_some_and(Division::is_cheap) => 1,
         PrimOp::Bin(BinOp::Div, p) if p.is_float() => 5,
         PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, _) => 10,
+        PrimOp::Conv(from, to) if from.is_float() != to.is_float() && from.size().max(to.size()) == 8 => 4,
         PrimOp::Un(UnOp::Sqrt | UnOp::Recip | UnOp::Rsqrt, _) => 5,
         _ if is_call(op) => 20,
         _ => 1,

@@ -3,16 +3,18 @@
 //! ```text
 //! x / 8      shr x 3
 //! x % 8      and x 7
-//! x / d      floor ((x + 1/2) * (1 / d))      in floats of 64 bits, x and d of 32 bits; in floats of 32 bits, if they have fewer
+//! x / d      floor ((x + 1/2) * (1 / d))      in floats of 64 bits, or of 32 bits if x and d have fewer than these
 //! x % d      x - x / d * d
 //! ```
 //!
 //! `x + 1/2` is at least half an integer away from all multiples of `d`, so its quotient is at least `1 / 2d` away from all integers, which is
-//! much more than what rounding changes: the quotient is below 2^32 and a float has 53 digits, or below 2^16 and it has 24.
+//! more than what rounding changes: the quotient is below 2^32 and a float has 53 digits, or below 2^16 and it has 24. Integers of 64 bits are
+//! divided so if they have no more than [`DIGITS`], so that the quotient is wrong by less than 2^50 / d * 2^-52; a group with others is left.
 
 use super::Group;
-use super::convert::{halves, resize};
+use super::convert::resize;
 use super::value::Lanes;
+use super::whole::{DIGITS, Float, stay_if_small};
 use cranelift::prelude::*;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::Atom;
@@ -47,7 +49,7 @@ impl Division {
         let has_digits = prim.size() >= 4 && !(prim.is_signed() && op == BinOp::Rem);
         let by = match divisor {
             Some(n) if has_digits && n > 1 && n & (n - 1) == 0 => By::Digits(n.trailing_zeros()),
-            _ if prim.size() == 8 => return None,
+            Some(n) if prim.size() == 8 && n.unsigned_abs() >> DIGITS > 0 => return None,
             Some(n) if n != 0 => By::Constant,
             _ => By::Any,
         };
@@ -66,17 +68,60 @@ impl Division {
             return Lanes::Vector(regs.into_iter().map(|x| self.digits(s, x, digits)).collect());
         }
         let (wide, float) = match self.prim.size() {
-            4 => (self.prim, Float::WIDE),
+            4 | 8 => (self.prim, Float::WIDE),
             _ => (Prim::I32, Float::NARROW),
         };
-        let xs = resize(s, self.prim, wide, x);
-        let ys = resize(s, self.prim, wide, y);
-        let same = matches!(y, Lanes::Same(_));
+        let [xs, ys] = [x, y].map(|lanes| resize(s, self.prim, wide, lanes));
+        if self.prim.size() == 8 {
+            stay_if_small(s, wide, &xs);
+            if matches!(self.by, By::Any) {
+                stay_if_small(s, wide, &ys);
+            }
+        }
         let floats = [&xs, &ys].map(|regs| float.of(s, wide, regs));
-        let quotients = self.quotients(s, float, floats, same);
-        let all = xs.into_iter().zip(ys).zip(quotients);
-        let results = all.map(|((x, y), quotient)| self.result(s, wide, x, y, quotient)).collect();
+        let same = matches!(y, Lanes::Same(_));
+        let results = match self.prim.size() {
+            8 => self.of_longs(s, floats, same),
+            _ => self.of_words(s, float, (&xs, &ys), floats, same),
+        };
+        let results = results.into_iter().zip(ys).map(|(r, y)| self.unless_by_zero(s, wide, r, y)).collect();
         Lanes::Vector(resize(s, wide, self.prim, &Lanes::Vector(results)))
+    }
+
+    /// The results on integers of 64 bits: products of floats are exact, and those of integers slow.
+    fn of_longs(self, s: &mut Group, floats: [Vec<Value>; 2], same: bool) -> Vec<Value> {
+        let quotients = self.quotients(s, Float::WIDE, &floats, same);
+        if matches!(self.op, BinOp::Div | BinOp::Quot) {
+            return Float::WIDE.to_integers(s, &quotients);
+        }
+        let [xs, ys] = floats;
+        let rest = |s: &mut Group, ((x, y), quotient): ((Value, Value), Value)| {
+            let product = s.e.b.ins().fmul(quotient, y);
+            s.e.b.ins().fsub(x, product)
+        };
+        let rests: Vec<Value> = xs.into_iter().zip(ys).zip(quotients).map(|all| rest(s, all)).collect();
+        Float::WIDE.to_integers(s, &rests)
+    }
+
+    /// The results on integers of 32 bits.
+    fn of_words(
+        self,
+        s: &mut Group,
+        float: Float,
+        (xs, ys): (&[Value], &[Value]),
+        floats: [Vec<Value>; 2],
+        same: bool,
+    ) -> Vec<Value> {
+        let quotients = self.quotients(s, float, &floats, same);
+        let quotients = float.to_words(s, &quotients);
+        if matches!(self.op, BinOp::Div | BinOp::Quot) {
+            return quotients;
+        }
+        let rest = |s: &mut Group, ((x, y), quotient): ((&Value, &Value), Value)| {
+            let product = s.e.b.ins().imul(quotient, *y);
+            s.e.b.ins().isub(*x, product)
+        };
+        xs.iter().zip(ys).zip(quotients).map(|all| rest(s, all)).collect()
     }
 
     fn digits(self, s: &mut Group, x: Value, digits: u32) -> Value {
@@ -105,8 +150,8 @@ impl Division {
         self.prim.is_signed() && matches!(self.op, BinOp::Quot | BinOp::Rem)
     }
 
-    /// The quotients, as integers of 32 bits; by the `same` number in all lanes, or not.
-    fn quotients(self, s: &mut Group, float: Float, [xs, ys]: [Vec<Value>; 2], same: bool) -> Vec<Value> {
+    /// The quotients, as floats; by the `same` number in all lanes, or not.
+    fn quotients(self, s: &mut Group, float: Float, [xs, ys]: &[Vec<Value>; 2], same: bool) -> Vec<Value> {
         let one = s.constant(float.number(1.0));
         // One reciprocal for all.
         let reciprocal = same.then(|| s.e.b.ins().fdiv(one, ys[0]));
@@ -120,99 +165,16 @@ impl Division {
             let ins = s.e.b.ins();
             if self.truncates() { ins.trunc(quotient) } else { ins.floor(quotient) }
         };
-        let whole: Vec<Value> = xs.into_iter().zip(ys).map(|xy| quotient(s, xy)).collect();
-        float.to_integers(s, &whole)
+        xs.iter().zip(ys).map(|(x, y)| quotient(s, (*x, *y))).collect()
     }
 
-    fn result(self, s: &mut Group, p: Prim, x: Value, y: Value, quotient: Value) -> Value {
-        let result = match self.op {
-            BinOp::Div | BinOp::Quot => quotient,
-            _ => {
-                let product = s.e.b.ins().imul(quotient, y);
-                s.e.b.ins().isub(x, product)
-            }
-        };
+    /// Instead of a result, 0 where the divisor is.
+    fn unless_by_zero(self, s: &mut Group, p: Prim, result: Value, y: Value) -> Value {
         if matches!(self.by, By::Constant) {
             return result;
         }
         let zero = s.constant(Scalar::zero(p));
         let divides = s.e.b.ins().icmp(IntCC::NotEqual, y, zero);
         s.blend_register(divides, result, zero)
-    }
-}
-
-/// The floats that integers are divided as.
-#[derive(Clone, Copy)]
-struct Float {
-    prim: Prim,
-    lanes: Type,
-    ints: Type,
-    /// A float whose last digit counts ones, and to which numbers below 0 can be added: the last digits of a sum are those of the number added.
-    ones: f64,
-}
-
-impl Float {
-    /// For integers of 32 bits.
-    const WIDE: Float =
-        Float { prim: Prim::F64, lanes: types::F64X2, ints: types::I64X2, ones: 6_755_399_441_055_744.0 };
-    /// For integers of 16 bits and fewer, each of which has 32.
-    const NARROW: Float =
-        Float { prim: Prim::F32, lanes: types::F32X4, ints: types::I32X4, ones: 12_582_912.0 };
-
-    fn number(self, x: f64) -> Scalar {
-        Scalar::from_f64(self.prim, x).unwrap_or(Scalar::zero(self.prim))
-    }
-
-    /// The digits of a number in each lane.
-    fn digits(self, s: &mut Group, x: f64) -> Value {
-        let digits = s.constant(self.number(x));
-        s.cast(digits, self.ints)
-    }
-
-    /// One half, with the sign of a float.
-    fn half_like(self, s: &mut Group, x: Value) -> Value {
-        let (sign, half) = (self.digits(s, -0.0), self.digits(s, 0.5));
-        let x = s.cast(x, self.ints);
-        let sign = s.e.b.ins().band(x, sign);
-        let half = s.e.b.ins().bor(sign, half);
-        s.cast(half, self.lanes)
-    }
-
-    /// Integers of 32 bits as floats.
-    fn of(self, s: &mut Group, p: Prim, regs: &[Value]) -> Vec<Value> {
-        if self.prim == Prim::F32 {
-            return regs.iter().map(|x| s.e.b.ins().fcvt_from_sint(self.lanes, *x)).collect();
-        }
-        let float = |s: &mut Group, x: Value| {
-            let wide = s.e.b.ins().swiden_low(x);
-            s.e.b.ins().fcvt_from_sint(self.lanes, wide)
-        };
-        if p.is_signed() {
-            return halves(s, regs).into_iter().map(|x| float(s, x)).collect();
-        }
-        // From the middle of their range.
-        let (middle, distance) =
-            (s.constant(Scalar::U32(1 << 31)), s.constant(self.number(f64::from(1u32 << 31))));
-        let signed: Vec<Value> = regs.iter().map(|x| s.e.b.ins().bxor(*x, middle)).collect();
-        let from_middle = |s: &mut Group, x: Value| {
-            let x = float(s, x);
-            s.e.b.ins().fadd(x, distance)
-        };
-        halves(s, &signed).into_iter().map(|x| from_middle(s, x)).collect()
-    }
-
-    /// Whole numbers as integers of 32 bits.
-    fn to_integers(self, s: &mut Group, regs: &[Value]) -> Vec<Value> {
-        let ones = s.constant(self.number(self.ones));
-        let sum = |s: &mut Group, x: Value| {
-            let sum = s.e.b.ins().fadd(x, ones);
-            s.cast(sum, self.ints)
-        };
-        let sums: Vec<Value> = regs.iter().map(|x| sum(s, *x)).collect();
-        if self.prim == Prim::F64 {
-            return s.narrow(&sums);
-        }
-        let ones = self.digits(s, self.ones);
-        sums.into_iter().map(|x| s.e.b.ins().isub(x, ones)).collect()
     }
 }

@@ -73,8 +73,16 @@ pub fn iterations(
     let bodies = [&body];
     let classes = |indices| Classes::new((*index, 1), &body, indices);
     let (classes, size) = cost::choose(classes, &bodies, Setting::of_map(width))?;
-    let plan =
-        Plan { size, used: used(&bodies), classes, body, private: vec![], reduction: None, has_rest: false };
+    let plan = Plan {
+        size,
+        used: used(&bodies),
+        classes,
+        body,
+        private: vec![],
+        reduction: None,
+        has_rest: false,
+        overlaps: false,
+    };
     Some(Iterations { index: *index, plan, arrays, writes, reads, indices })
 }
 

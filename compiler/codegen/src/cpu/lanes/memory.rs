@@ -27,6 +27,9 @@ impl Group<'_, '_> {
             (index @ Lanes::Steps(_, -1), None) if !apart && self.is_row(&index, base.prim) => {
                 Ok(self.load_neighbours(base, &index))
             }
+            (Lanes::Steps(first, step), None) if !apart && self.has_columns(base.prim, step) => {
+                Ok(self.load_column(base, first, step))
+            }
             (Lanes::Steps(first, step), Some(active)) if !apart && gathers(base.prim, self.bytes) => {
                 let indices = self.progression(first, step, Prim::I64);
                 Ok(self.gather_registers(base, &indices, Some(&active)))
@@ -257,7 +260,7 @@ impl Group<'_, '_> {
     }
 
     /// Loads that always happen may be moved to where they are needed.
-    fn flags(&self, base: Base) -> MemFlagsData {
+    pub fn flags(&self, base: Base) -> MemFlagsData {
         if self.conditional || base.changes { base.flags() } else { input().with_can_move() }
     }
 
@@ -282,8 +285,12 @@ impl Group<'_, '_> {
             let x = if part.is_vector() { x } else { self.e.b.ins().scalar_to_vector(vector_of(part), x) };
             vec![self.cast(x, ty)]
         } else {
-            let at = |r: usize| offset + (r * self.bytes) as i32;
-            (0..bytes / self.bytes).map(|r| self.e.b.ins().load(ty, flags, address, at(r))).collect()
+            let loaded = if self.has_avx { ty } else { int_of(ty.lane_type().bytes() as usize) };
+            let load = |s: &mut Self, r: usize| {
+                let x = s.e.b.ins().load(loaded, flags, address, offset + (r * s.bytes) as i32);
+                s.cast(x, ty)
+            };
+            (0..bytes / self.bytes).map(|r| load(self, r)).collect()
         };
         Lanes::Vector(if base.prim == Prim::Bool { self.flags_to_masks(&regs) } else { regs })
     }
@@ -331,6 +338,9 @@ impl Group<'_, '_> {
     pub fn store_rows(&mut self, base: Base, pos: Value, row: &[Lanes]) {
         let n = row.len() as i64;
         let first = self.e.b.ins().imul_imm_s(pos, n);
+        if self.has_columns(base.prim, n) {
+            return self.store_columns(base, first, row);
+        }
         for (k, lanes) in row.iter().enumerate() {
             for (l, x) in self.apart(lanes, base.prim).into_iter().enumerate() {
                 let at = self.e.b.ins().iadd_imm_s(first, l as i64 * n + k as i64);

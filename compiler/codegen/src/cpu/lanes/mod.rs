@@ -26,6 +26,7 @@ mod affine;
 mod body;
 mod clamps;
 mod class;
+mod columns;
 mod convert;
 mod cost;
 mod division;
@@ -38,9 +39,11 @@ mod pack;
 mod prim;
 mod private;
 mod reduce;
+mod scan;
 mod segments;
 mod steps;
 mod value;
+mod whole;
 
 use super::emit::{Base, Emitter, Unsupported, args};
 use super::kernel::KernelInfo;
@@ -60,10 +63,11 @@ use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
 use private::{Local, Private};
 pub use reduce::{Accumulators, any_order};
+pub use scan::{Scanning, scanning};
 pub use segments::Segments;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
-use value::Lanes;
+pub use value::Lanes;
 
 /// How a kernel is done on groups.
 #[derive(Clone)]
@@ -80,6 +84,8 @@ pub struct Plan {
     pub reduction: Option<Rc<Reduction>>,
     /// The last positions of a row, fewer than a group has, are a group under a mask.
     has_rest: bool,
+    /// The last positions of a row, fewer than a group has, are done with some before them, once more: nobody sees that.
+    overlaps: bool,
 }
 
 impl Plan {
@@ -174,7 +180,11 @@ fn by_element(info: &KernelInfo, body: Body, width: usize) -> Option<Plan> {
     };
     let (classes, size, body) = with_short_indices(body, width, choose)?;
     let used = used(&[&body]);
-    Some(Plan { used, classes, size, body, private: vec![], reduction: None, has_rest })
+    let overlaps = match &info.kernel.kind {
+        KernelKind::Map(outs) => outs.iter().all(|o| matches!(o, Out::Elem(_) | Out::Row(..))),
+        _ => false,
+    };
+    Some(Plan { used, classes, size, body, private: vec![], reduction: None, has_rest, overlaps })
 }
 
 /// The plan of a reduction.
@@ -210,7 +220,7 @@ fn fold(kernel: &Kernel, op: &Lambda, body: Body, width: usize) -> Option<Plan> 
     };
     let used = used(&[&body, &combined]);
     let reduction = Some(Rc::new(reduction));
-    Some(Plan { used, classes, size, body, private: vec![], reduction, has_rest })
+    Some(Plan { used, classes, size, body, private: vec![], reduction, has_rest, overlaps: false })
 }
 
 /// A body's classes and size, with loops whose indices have 32 bits where the processor gathers by them.
@@ -262,7 +272,8 @@ fn in_parts(kernel: &Kernel, width: usize) -> Option<Plan> {
     if !private::has_parts(&body, &classes, &private) {
         return None;
     }
-    Some(Plan { used: used(&[&body]), classes, size, body, private, reduction: None, has_rest: false })
+    let used = used(&[&body]);
+    Some(Plan { used, classes, size, body, private, reduction: None, has_rest: false, overlaps: false })
 }
 
 /// For each result of a map the array that it is a version of, if it is one.
@@ -318,6 +329,9 @@ pub struct Group<'e, 'a> {
     conditional: bool,
     /// The processor chooses lanes by masks that are any values.
     blends: bool,
+    /// It has AVX. Without it a comparison must not read a float from memory itself, as Cranelift has it do: that wants an address that is a
+    /// multiple of 16. What is read as an integer is loaded before.
+    has_avx: bool,
     /// Where the group leaves to, and whether it may.
     alone: Block,
     leaves: bool,
@@ -391,7 +405,20 @@ impl<'a> Emitter<'a> {
         }
         self.loops += 1;
         let repeat = self.b.ins().icmp(IntCC::SignedLessThan, following[0], limit);
-        self.b.ins().brif(repeat, again, &args(&following), done, &args(&following));
+        if plan.overlaps && !plan.has_rest {
+            let short = self.b.create_block();
+            self.b.ins().brif(repeat, again, &args(&following), short, &[]);
+            self.b.switch_to_block(short);
+            let last = self.b.ins().iadd_imm_s(limit, -1);
+            let is_left = self.b.ins().icmp(IntCC::SignedLessThan, following[0], end);
+            // A group that was left goes on behind its first position, and so would not come to an end where it is the only one.
+            let is_another = self.b.ins().icmp(IntCC::SignedGreaterThan, last, start);
+            let overlap = self.b.ins().band(is_left, is_another);
+            let back = [&[last], &following[1..]].concat();
+            self.b.ins().brif(overlap, again, &args(&back), done, &args(&following));
+        } else {
+            self.b.ins().brif(repeat, again, &args(&following), done, &args(&following));
+        }
 
         self.b.switch_to_block(done);
         let left = if plan.has_rest { self.rest(plan, end, &left, split, group)? } else { left };
@@ -454,7 +481,8 @@ impl<'a> Emitter<'a> {
     fn lanes<'s>(&'s mut self, plan: &'s Plan, alone: Block) -> Group<'s, 'a> {
         self.widths.insert(plan.size.bytes);
         let flags = self.module.isa().isa_flags();
-        let blends = flags.iter().any(|f| f.name == "has_sse41" && f.as_bool() == Some(true));
+        let has = |name: &str| flags.iter().any(|f| f.name == name && f.as_bool() == Some(true));
+        let (blends, has_avx) = (has("has_sse41"), has("has_avx"));
         Group {
             e: self,
             classes: &plan.classes,
@@ -471,6 +499,7 @@ impl<'a> Emitter<'a> {
             first: None,
             conditional: false,
             blends,
+            has_avx,
             alone,
             leaves: false,
         }

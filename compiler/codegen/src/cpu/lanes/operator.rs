@@ -131,6 +131,13 @@ impl Reduction {
     }
 }
 
+/// An operator that only computes, without branches.
+pub fn straightened(op: &Lambda) -> Option<Lambda> {
+    let operator = Operator::new(op)?;
+    let is_short = operator.stms.len() <= tuning::LANES_OPERATOR;
+    is_short.then(|| operator.together((0..operator.results.len()).collect()).op)
+}
+
 /// An operator without branches.
 struct Operator<'o> {
     op: &'o Lambda,

@@ -104,6 +104,10 @@ fn logic(s: &mut Group, op: PrimOp, xs: &[Lanes]) -> Lanes {
 fn shift(s: &mut Group, op: BinOp, p: Prim, x: &Lanes, count: Value) -> Lanes {
     let fills_sign = op == BinOp::Shr && p.is_signed();
     let regs = s.vector(x, p);
+    if let Some(n) = s.e.known(count).filter(|n| (0..i64::from(p.bits())).contains(n)) {
+        let n = s.e.b.ins().iconst(types::I32, n);
+        return Lanes::Vector(regs.into_iter().map(|x| shifted(s, op, fills_sign, x, n)).collect());
+    }
     let limit = s.e.constant(Scalar::from_bits(p, p.bits() as u64));
     let inside = s.e.b.ins().icmp(IntCC::UnsignedLessThan, count, limit);
     let last = s.e.constant(Scalar::from_bits(p, p.bits() as u64 - 1));
@@ -118,14 +122,19 @@ fn shift(s: &mut Group, op: BinOp, p: Prim, x: &Lanes, count: Value) -> Lanes {
     let kept = s.e.b.ins().select(inside, all, none);
     let kept = s.vector(&Lanes::Same(kept), p);
     let register = |s: &mut Group, (x, kept): (Value, Value)| {
-        if fills_sign {
-            return s.e.b.ins().sshr(x, count);
-        }
-        let ins = s.e.b.ins();
-        let shifted = if op == BinOp::Shl { ins.ishl(x, count) } else { ins.ushr(x, count) };
-        s.e.b.ins().band(shifted, kept)
+        let shifted = shifted(s, op, fills_sign, x, count);
+        if fills_sign { shifted } else { s.e.b.ins().band(shifted, kept) }
     };
     Lanes::Vector(regs.into_iter().zip(kept).map(|x| register(s, x)).collect())
+}
+
+/// A register shifted by less than the width of a lane.
+fn shifted(s: &mut Group, op: BinOp, fills_sign: bool, x: Value, count: Value) -> Value {
+    match op {
+        BinOp::Shl => s.e.b.ins().ishl(x, count),
+        _ if fills_sign => s.e.b.ins().sshr(x, count),
+        _ => s.e.b.ins().ushr(x, count),
+    }
 }
 
 /// Operators on one register.

@@ -188,7 +188,8 @@ impl Group<'_, '_> {
         }
     }
 
-    fn combined(
+    /// An operator on lanes.
+    pub fn combined(
         &mut self,
         op: &Lambda,
         operands: impl Iterator<Item = Lanes>,
@@ -198,7 +199,7 @@ impl Group<'_, '_> {
         op.body.results.iter().map(|a| self.atom(a)).collect()
     }
 
-    fn bind_params(&mut self, params: &[Param], xs: impl Iterator<Item = Lanes>) {
+    pub fn bind_params(&mut self, params: &[Param], xs: impl Iterator<Item = Lanes>) {
         for (p, x) in params.iter().zip(xs) {
             self.e.prims.insert(p.var, p.ty.prim());
             self.bind(p.var, x);

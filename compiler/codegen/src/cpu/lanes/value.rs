@@ -96,11 +96,13 @@ impl Group<'_, '_> {
     /// The first lanes of registers; of a mask 0 or 1.
     pub fn unpack(&mut self, regs: &[Value], count: usize, p: Prim) -> Vec<Value> {
         let per = self.bytes / self.lane_bytes(regs[0]);
-        let lane = |s: &mut Self, l: usize| {
-            let x = s.e.b.ins().extractlane(regs[l / per], (l % per) as u8);
-            if p == Prim::Bool { s.bit(x) } else { x }
-        };
-        (0..count).map(|l| lane(self, l)).collect()
+        (0..count).map(|l| self.scalar_of(regs[l / per], l % per, p)).collect()
+    }
+
+    /// One lane of a register; of a mask 0 or 1.
+    pub fn scalar_of(&mut self, reg: Value, lane: usize, p: Prim) -> Value {
+        let x = self.e.b.ins().extractlane(reg, lane as u8);
+        if p == Prim::Bool { self.bit(x) } else { x }
     }
 
     /// Of a lane of a mask, 0 or 1.

@@ -78,7 +78,9 @@ impl Recognizer<'_> {
         let (_, stm) = bound(stms, a)?;
         let Exp::Prim(PrimOp::Bin(op, prim), xs) = &stm.exp else { return None };
         let (x, y) = (self.left(i), self.right(i));
-        let both = xs[..] == [x, y] || xs[..] == [y, x];
+        // Which of two zeros is the smaller depends on which comes first.
+        let is_ordered = prim.is_float() && *op != BinOp::Add;
+        let both = xs[..] == [x, y] || xs[..] == [y, x] && !is_ordered;
         let operator = match op {
             BinOp::Add => Operator::Add,
             BinOp::Min => Operator::Min,

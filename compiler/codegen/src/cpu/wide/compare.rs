@@ -1,11 +1,11 @@
 //! Comparisons of lanes, choices by masks, and tests of masks.
 
-use super::codes;
+use super::codes::{self, Row};
 use super::inst::{Condition, Inst, Source, View};
 use super::select::{Select, Unsupported};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::condcodes::CondCode;
-use cranelift_codegen::ir::{self, Opcode};
+use cranelift_codegen::ir::{self, InstructionData, Opcode};
 use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 
@@ -69,6 +69,12 @@ impl Select<'_> {
     ) -> Result<(), Unsupported> {
         let view = self.view(ty);
         let lane = ty.lane_type().bytes();
+        if let Some(row) = self.smaller_or_larger(mask, x, y) {
+            let code = self.row(row, ty)?;
+            let (x, y) = (self.reg(x)?, self.source(y)?);
+            self.three(code, view, d, x, y);
+            return Ok(());
+        }
         if opcode == Opcode::Bitselect && !self.is_mask(mask, lane) {
             return self.blend_bits(d, ty, [mask, x, y]);
         }
@@ -89,6 +95,24 @@ impl Select<'_> {
         inst.step(code, &[d, y, x, mask]);
         self.now.push(inst);
         Ok(())
+    }
+
+    /// The instruction of a choice of the smaller or larger float, and of the second if neither is.
+    fn smaller_or_larger(&self, mask: ir::Value, x: ir::Value, y: ir::Value) -> Option<Row> {
+        let InstructionData::FloatCompare { args: [a, b], cond, .. } = self.definition(self.root(mask))?
+        else {
+            return None;
+        };
+        if [a, b].map(|v| self.root(v)) != [x, y].map(|v| self.root(v)) {
+            return None;
+        }
+        match (cond, self.ty(a).lane_type()) {
+            (FloatCC::LessThan, types::F32) => Some(codes::MINPS),
+            (FloatCC::LessThan, types::F64) => Some(codes::MINPD),
+            (FloatCC::GreaterThan, types::F32) => Some(codes::MAXPS),
+            (FloatCC::GreaterThan, types::F64) => Some(codes::MAXPD),
+            _ => None,
+        }
     }
 
     pub fn blend_bits(&mut self, d: VReg, ty: Type, [mask, x, y]: [ir::Value; 3]) -> Result<(), Unsupported> {

@@ -122,18 +122,12 @@ impl Select<'_> {
         }
         let lanes = self.width / lane;
         let order: Vec<u8> = (0..lanes).rev().flat_map(|l| l.to_le_bytes()[..lane].to_vec()).collect();
-        let order = Source::Pool(self.constant(&order));
-        let index = self.fresh(RegClass::Float);
-        let (load, permute, view) = match (self.width, lane) {
-            (64, 4) => {
-                (Code::EVEX_Vmovups_zmm_k1z_zmmm512, Code::EVEX_Vpermd_zmm_k1z_zmm_zmmm512b32, View::Z)
-            }
-            (64, _) => {
-                (Code::EVEX_Vmovups_zmm_k1z_zmmm512, Code::EVEX_Vpermq_zmm_k1z_zmm_zmmm512b64, View::Z)
-            }
-            _ => (Code::VEX_Vmovups_ymm_ymmm256, Code::VEX_Vpermd_ymm_ymm_ymmm256, View::Y),
+        let (permute, view) = match (self.width, lane) {
+            (64, 4) => (Code::EVEX_Vpermd_zmm_k1z_zmm_zmmm512b32, View::Z),
+            (64, _) => (Code::EVEX_Vpermq_zmm_k1z_zmm_zmmm512b64, View::Z),
+            _ => (Code::VEX_Vpermd_ymm_ymm_ymmm256, View::Y),
         };
-        self.two(load, (index, view), (order, view));
+        let index = self.loaded(&order, view);
         self.three(permute, view, d, index, Source::Reg(x));
         Ok(())
     }

@@ -9,6 +9,7 @@
 //! v4 = call reverse(v1)            v4[l] = v1[n - 1 - l]
 //! v4 = call bits(v1)               bit l of v4 is set if v1[l] is
 //! v4 = call compress(v1, v2)       v4[0], v4[1], … are those v1[l] for which v2[l] is set
+//! v4 = call permute(v1, v2, c)     lane l of 32 bits of v4 is lane c[l] of those of v1 and v2, one after the other; c is a constant
 //! v4 = call left(v1, v2)           v4[l] = v1[l] << v2[l], 0 if the count is the width of a lane or more
 //! ```
 //!
@@ -32,6 +33,7 @@ const STORE_UNDER: &str = "store_under";
 const REVERSE: &str = "reverse";
 const BITS: &str = "bits";
 const COMPRESS: &str = "compress";
+const PERMUTE: &str = "permute";
 
 /// A shift of every lane by a count of its own, which is an unsigned number.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -98,6 +100,15 @@ impl Emitter<'_> {
         self.operator_of_wide(COMPRESS, &[x, mask], Some(ty))[0]
     }
 
+    /// Lanes of 32 bits of two registers: those of the second are numbered on from those of the first. There is code with wide vectors only.
+    pub fn permute(&mut self, x: Value, y: Value, order: &[u32]) -> Value {
+        let ty = self.b.func.dfg.value_type(x);
+        let bytes: Vec<u8> = order.iter().flat_map(|l| l.to_le_bytes()).collect();
+        let constant = self.b.func.dfg.constants.insert(bytes.into());
+        let order = self.b.ins().vconst(types::I32X4, constant);
+        self.operator_of_wide(PERMUTE, &[x, y, order], Some(ty))[0]
+    }
+
     fn operator_of_wide(&mut self, name: &str, args: &[Value], result: Option<Type>) -> Vec<Value> {
         let mut signature = Signature::new(CallConv::SystemV);
         let types = args.iter().map(|a| AbiParam::new(self.b.func.dfg.value_type(*a)));
@@ -132,6 +143,7 @@ impl Select<'_> {
             (None, [x]) if name == BITS.as_bytes() => self.bits_of_mask(d, *x),
             (None, [x]) => self.reverse_lanes(d, *x),
             (None, [x, mask]) => self.compress(d, *x, *mask),
+            (None, [x, y, order]) if name == PERMUTE.as_bytes() => self.permute(d, [*x, *y], *order),
             (None, [array, indices, mask]) => {
                 self.gather(d, ty.lane_type().bytes(), [*array, *indices, *mask])
             }

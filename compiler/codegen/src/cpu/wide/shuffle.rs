@@ -24,9 +24,7 @@ impl Select<'_> {
             64 => {
                 let order: Vec<u8> =
                     [0u64, 2, 4, 6, 1, 3, 5, 7].iter().flat_map(|i| i.to_le_bytes()).collect();
-                let order = Source::Pool(self.constant(&order));
-                let index = self.fresh(RegClass::Float);
-                self.two(Code::EVEX_Vmovups_zmm_k1z_zmmm512, (index, View::Z), (order, View::Z));
+                let index = self.loaded(&order, View::Z);
                 self.three(Code::EVEX_Vpermq_zmm_k1z_zmm_zmmm512b64, View::Z, d, index, Source::Reg(packed));
             }
             _ => {}
@@ -174,6 +172,45 @@ impl Select<'_> {
             return self.unpack(d, packed, ty);
         }
         Err("a shuffle".into())
+    }
+
+    /// Lanes of 32 bits of two registers, by a constant order.
+    pub fn permute(&mut self, d: VReg, xs: [ir::Value; 2], order: ir::Value) -> Result<(), Unsupported> {
+        let order = self.bytes(order).ok_or("an order that is no constant")?;
+        let [x, y] = [self.reg(xs[0])?, self.reg(xs[1])?];
+        if self.width == 64 {
+            let index = self.loaded(&order, View::Z);
+            let mut inst = Inst::new();
+            let index = inst.using(index, View::Z);
+            let d = inst.reuse(d, index, View::Z);
+            let (x, y) = (inst.using(x, View::Z), inst.using(y, View::Z));
+            inst.step(Code::EVEX_Vpermi2d_zmm_k1z_zmm_zmmm512b32, &[d, x, y]);
+            self.now.push(inst);
+            return Ok(());
+        }
+        if self.width != 32 {
+            return Err("a permutation".into());
+        }
+        // The number of a lane in its register is what is looked at.
+        let index = self.loaded(&order, View::Y);
+        let is_second = |lane: usize| order[4 * lane] >= 8;
+        let from_second = (0..8).filter(|l| is_second(*l)).fold(0u8, |mask, l| mask | 1 << l);
+        let [a, b] = [(); 2].map(|()| self.fresh(RegClass::Float));
+        for (to, from) in [(a, x), (b, y)] {
+            self.three(Code::VEX_Vpermd_ymm_ymm_ymmm256, View::Y, to, index, Source::Reg(from));
+        }
+        self.three_by(Code::VEX_Vpblendd_ymm_ymm_ymmm256_imm8, View::Y, d, a, Source::Reg(b), from_second);
+        Ok(())
+    }
+
+    /// A constant in a register of its own.
+    pub fn loaded(&mut self, bytes: &[u8], view: View) -> VReg {
+        let from = Source::Pool(self.constant(bytes));
+        let to = self.fresh(RegClass::Float);
+        let code =
+            if view == View::Z { Code::EVEX_Vmovups_zmm_k1z_zmmm512 } else { Code::VEX_Vmovups_ymm_ymmm256 };
+        self.two(code, (to, view), (from, view));
+        to
     }
 
     /// The first bytes of two registers, one after the other.

@@ -4,6 +4,7 @@
 //! let a = add.i32 2 3             let a = 5
 //! let b = mul.i32 x 1       =>    let b = x
 //! let c = le.i64 0 i              let c = true      -- i counts the rows of an iota
+//! let e = div.f64 y 8             let e = mul.f64 y 0.125
 //! let d = add.i64 (x + 2) 3       let d = add.i64 x 5
 //! ```
 //!
@@ -21,7 +22,9 @@ pub(super) fn simplify(env: &Env, op: PrimOp, args: &[Atom]) -> Option<Exp> {
     constant(op, args).or_else(|| match (op, args) {
         (PrimOp::Bin(op, p), &[x, y]) if p.is_integer() => integer(env, op, p, x, y),
         (PrimOp::Bin(op, Prim::Bool), &[x, y]) => boolean(op, x, y).map(Exp::Atom),
-        (PrimOp::Bin(op, p), &[x, y]) => float(op, p, x, y).map(Exp::Atom),
+        (PrimOp::Bin(op, p), &[x, y]) => {
+            float(op, p, x, y).map(Exp::Atom).or_else(|| multiplication(op, p, x, y))
+        }
         (PrimOp::Cmp(op, p), &[x, y]) => compare(env, op, p, x, y),
         (PrimOp::Un(UnOp::Not, p), &[x]) if !p.is_float() => double_negation(env, p, x),
         (PrimOp::Conv(from, to), &[x]) if from == to => Some(Exp::Atom(x)),
@@ -140,6 +143,16 @@ fn float(op: BinOp, p: Prim, x: Atom, y: Atom) -> Option<Atom> {
         BinOp::Add if Some(y) == negative_zero => Some(x),
         _ => None,
     }
+}
+
+/// `x / 8` as `x * 0.125`: both are rounded from the same number.
+fn multiplication(op: BinOp, p: Prim, x: Atom, y: Atom) -> Option<Exp> {
+    let divisor = constant_of(y).filter(|_| op == BinOp::Div)?.as_f64()?;
+    let most = if p == Prim::F16 { 10 } else { 100 };
+    let (mantissa, exponent) = (divisor.to_bits() << 12, (divisor.abs().to_bits() >> 52) as i32 - 1023);
+    let is_power = mantissa == 0 && exponent.abs() <= most;
+    let factor = Scalar::from_f64(p, 1.0 / divisor).filter(|_| is_power)?;
+    Some(Exp::Prim(PrimOp::Bin(BinOp::Mul, p), vec![x, Atom::Const(factor)]))
 }
 
 fn compare(env: &Env, op: CmpOp, p: Prim, x: Atom, y: Atom) -> Option<Exp> {
