@@ -54,8 +54,14 @@ fn producer(stms: &[Stm], at: usize, results: &[Atom]) -> Option<usize> {
     (0..at).find(|i| match &stms[*i].exp {
         Exp::Map { width: rows, lam: f, .. } => {
             let binds_input = stms[*i].pat.iter().any(|p| inputs.contains(&p.var));
+            let is_worth_it = does_much(f) || does_much(lam);
             let may_move = !stms[*i].has_effect() || !stms[i + 1..at].has_effect();
-            binds_input && rows == width && f.schedule == lam.schedule && may_move && is_only_input(&stms[*i])
+            binds_input
+                && rows == width
+                && f.schedule == lam.schedule
+                && is_worth_it
+                && may_move
+                && is_only_input(&stms[*i])
         }
         _ => false,
     })
