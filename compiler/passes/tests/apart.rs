@@ -10,7 +10,6 @@ use par_passes::pass::APART;
 fn a_number_from_nested_operators_leaves_the_map() {
     assert_shows!(transformed(
         "fun f@0 (%n: i64, %d: i64, %ps: [%n][%d]f64, %k: i64, %cs: [%k][%d]f64) -> (%r: [%n][%d]f64)
-           entry f (ps: [][]f64, cs: [][]f64) -> [][]f64
          {
            let (%ys: [%n][%d]f64) = map %n (%ps) \\(%p: [%d]f64) -> ([%d]f64) {
              let (%m: f64) = reduce %k (%cs) \\(%c: [%d]f64) -> (f64) {
@@ -37,7 +36,6 @@ fn a_number_from_nested_operators_leaves_the_map() {
 fn what_is_flat_or_may_fail_stays() {
     assert_shows!(transformed(
         "fun f@0 (%n: i64, %d: i64, %ps: [%n][%d]f64, %k: i64, %cs: [%k][%d]f64) -> (%r: [%n][%d]f64, %r2: [%n][%d]f64)
-           entry f (ps: [][]f64, cs: [][]f64) -> ([][]f64, [][]f64)
          {
            let (%ys: [%n][%d]f64) = map %n (%ps) \\(%p: [%d]f64) -> ([%d]f64) {
              let (%m: f64) = reduce %d (%p) \\(%x: f64) -> (f64) { in (%x) }
