@@ -120,6 +120,9 @@ impl Marks {
     }
 }
 
+/// Calls a function on each operand of a statement.
+type Operands<'s> = dyn Fn(&mut dyn FnMut(Atom)) + 's;
+
 struct Walk {
     moves: Moves,
     /// Variables that are used after the place where the walk is, as far as it is certain that this is reached from there.
@@ -168,7 +171,7 @@ impl Walk {
     }
 
     /// Notes which of a statement's operands nothing needs once it has read them, what is inside of it included.
-    fn take_operands<S>(&mut self, stm: &S, level: u32, operands: &mut dyn FnMut(&mut dyn FnMut(Atom))) {
+    fn take_operands<S>(&mut self, stm: &S, level: u32, operands: &Operands) {
         let mut dead = Vec::new();
         operands(&mut |a| {
             if let Atom::Var(v) = a
@@ -195,7 +198,7 @@ impl Walk {
         for stm in body.stms.iter().rev() {
             deeper(|| self.inside(&stm.exp, level));
             self.later.add_uses(&stm.pat);
-            self.take_operands(stm, level, &mut |f| stm.exp.for_each_operand(f));
+            self.take_operands(stm, level, &|f| stm.exp.for_each_operand(f));
             self.later.add_uses(&stm.exp);
         }
     }
@@ -230,7 +233,7 @@ impl Walk {
                 Op::Kernel(k) => self.kernel(stm, k, level),
                 op => {
                     deeper(|| self.blocks(op, level));
-                    self.take_operands(stm, level, &mut |f| op.for_each_operand(f));
+                    self.take_operands(stm, level, &|f| op.for_each_operand(f));
                 }
             }
             self.later.add_uses(&stm.op);
@@ -253,7 +256,7 @@ impl Walk {
         self.later.add_uses(&k.prologue);
         k.bodies().into_iter().for_each(|b| self.later.add_uses(b));
         // Only destinations are passed on; what the body reads stays.
-        self.take_operands(stm, level, &mut |f| {
+        self.take_operands(stm, level, &|f| {
             k.kind.walk(&mut |site| {
                 if let Site::Use(a) = site {
                     f(a);
