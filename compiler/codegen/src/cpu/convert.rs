@@ -62,32 +62,48 @@ fn not_zero(b: &mut FunctionBuilder, from: Prim, x: Value) -> Value {
     }
 }
 
-/// Types below 32 bits have no saturating instruction: saturate at 32, then clamp.
+/// The nearest integer that there is, by conversions to integers with a sign: types below 32 bits are clamped behind that of 32 bits, 32 bits
+/// without a sign behind that of 64.
 fn float_to_int(b: &mut FunctionBuilder, to: Prim, x: Value) -> Value {
-    let wide = if to.size() == 8 { types::I64 } else { types::I32 };
-    let n =
-        if to.is_signed() { b.ins().fcvt_to_sint_sat(wide, x) } else { b.ins().fcvt_to_uint_sat(wide, x) };
-    if to.size() >= 4 {
+    let wide = if to.size() == 8 || to == Prim::U32 { types::I64 } else { types::I32 };
+    if to == Prim::U64 {
+        return float_to_unsigned_long(b, x);
+    }
+    let n = b.ins().fcvt_to_sint_sat(wide, x);
+    if to.is_signed() && to.size() >= 4 {
         return n;
     }
-    let (low, high, less) = if to.is_signed() {
-        (-1i64 << (to.bits() - 1), (1i64 << (to.bits() - 1)) - 1, IntCC::SignedLessThan)
-    } else {
-        (0, (1i64 << to.bits()) - 1, IntCC::UnsignedLessThan)
+    let (low, high) = match to.is_signed() {
+        true => (-1i64 << (to.bits() - 1), (1i64 << (to.bits() - 1)) - 1),
+        false => (0, (1i64 << to.bits()) - 1),
     };
-    let low = b.ins().iconst(types::I32, low as u32 as i64);
-    let high = b.ins().iconst(types::I32, high);
-    let below = b.ins().icmp(less, n, low);
-    let n = b.ins().select(below, low, n);
-    let above = b.ins().icmp(less, high, n);
-    let n = b.ins().select(above, high, n);
+    let low = if wide == types::I32 { low as u32 as i64 } else { low };
+    let [low, high] = [low, high].map(|x| b.ins().iconst(wide, x));
+    let n = b.ins().smax(n, low);
+    let n = b.ins().smin(n, high);
     b.ins().ireduce(clif_type(to), n)
+}
+
+/// What is too large for an integer with a sign is converted without its first digit.
+fn float_to_unsigned_long(b: &mut FunctionBuilder, x: Value) -> Value {
+    let middle = match b.func.dfg.value_type(x) {
+        types::F32 => b.ins().f32const((1u64 << 63) as f32),
+        _ => b.ins().f64const((1u64 << 63) as f64),
+    };
+    let is_large = b.ins().fcmp(FloatCC::GreaterThanOrEqual, x, middle);
+    let less = b.ins().fsub(x, middle);
+    let x = b.ins().select(is_large, less, x);
+    let n = b.ins().fcvt_to_sint_sat(types::I64, x);
+    let zero = b.ins().iconst(types::I64, 0);
+    let n = b.ins().smax(n, zero);
+    let large = b.ins().bxor_imm_s(n, i64::MIN);
+    b.ins().select(is_large, large, n)
 }
 
 fn int_to_float(b: &mut FunctionBuilder, from: Prim, to: Prim, x: Value) -> Value {
     let ty = clif_type(to);
     let x = match from {
-        Prim::U64 => b.ins().fcvt_from_uint(ty, x),
+        Prim::U64 => unsigned_long_to_float(b, ty, x),
         _ => {
             let x = widen(b, from, x);
             b.ins().fcvt_from_sint(ty, x)
@@ -95,4 +111,16 @@ fn int_to_float(b: &mut FunctionBuilder, from: Prim, to: Prim, x: Value) -> Valu
     };
     // Integers that `f32` has to round are too large for `f16`.
     if to == Prim::F16 { half::round(b, x) } else { x }
+}
+
+/// Half of an integer whose first digit is set, where the last digit says whether any was lost, twice.
+fn unsigned_long_to_float(b: &mut FunctionBuilder, ty: Type, x: Value) -> Value {
+    let half = b.ins().ushr_imm_u(x, 1);
+    let last = b.ins().band_imm_s(x, 1);
+    let half = b.ins().bor(half, last);
+    let is_large = b.ins().icmp_imm_s(IntCC::SignedLessThan, x, 0);
+    let x = b.ins().select(is_large, half, x);
+    let float = b.ins().fcvt_from_sint(ty, x);
+    let twice = b.ins().fadd(float, float);
+    b.ins().select(is_large, twice, float)
 }

@@ -13,11 +13,32 @@ use crate::cpu::emit::{Base, clif_type, output};
 use cranelift::prelude::*;
 use par_ir::{Prim, tuning};
 
-/// Registers that are loaded for one with every `step`th element, if that is how they are read.
+/// Registers, or for bytes parts of 128 bits, that are loaded for one with every `step`th element, if that is how they are read.
 pub fn columns(p: Prim, step: i64, size: Size) -> Option<usize> {
-    let is_whole = (size.lanes * p.size()).is_multiple_of(size.bytes);
-    let fits = size.bytes > BYTES && matches!(p.size(), 4 | 8) && is_whole;
+    let unit = if is_byte(p) { BYTES } else { size.bytes };
+    let is_whole = (size.lanes * p.size()).is_multiple_of(unit);
+    let fits = size.bytes > BYTES && (is_byte(p) || matches!(p.size(), 4 | 8)) && is_whole;
     (fits && (2..=tuning::LANES_COLUMNS).contains(&step)).then_some(step as usize)
+}
+
+fn is_byte(p: Prim) -> bool {
+    p.size() == 1 && p != Prim::Bool
+}
+
+/// Where registers of `per` elements are loaded from for one with every `step`th: the last one ends with the last element.
+fn starts(per: usize, step: usize) -> Vec<usize> {
+    (0..step - 1).map(|c| c * per).chain([(per - 1) * step + 1 - per]).collect()
+}
+
+/// Of each lane of that register, the one that it is in, and its lane there.
+fn column(per: usize, step: usize) -> Vec<(usize, usize)> {
+    let starts = starts(per, step);
+    let place = |lane: usize| {
+        let at = lane * step;
+        let register = (at / per).min(step - 1);
+        (register, at - starts[register])
+    };
+    (0..per).map(place).collect()
 }
 
 impl Group<'_, '_> {
@@ -28,43 +49,56 @@ impl Group<'_, '_> {
 
     /// Every `step`th element from `first` on.
     pub fn load_column(&mut self, base: Base, first: Value, step: i64) -> Lanes {
-        let per = self.bytes / base.prim.size();
-        let (address, offset) = self.e.element_at(base, first);
-        let flags = self.flags(base);
-        let ty = vector_of(clif_type(base.prim));
         let step = step as usize;
-        // The last one ends with the last element.
-        let starts: Vec<usize> = (0..step - 1).map(|c| c * per).chain([(per - 1) * step + 1 - per]).collect();
+        let size = base.prim.size();
+        let per = if is_byte(base.prim) { BYTES } else { self.bytes / size };
+        let (address, offset) = self.e.element_at(base, first);
+        let (starts, places) = (starts(per, step), column(per, step));
         let register = |s: &mut Self, r: usize| {
             let load = |s: &mut Self, start: usize| {
-                let at = (r * per * step + start) * base.prim.size();
-                s.e.b.ins().load(ty, flags, address, offset + at as i32)
+                let at = offset + ((r * per * step + start) * size) as i32;
+                s.load_bytes(base, (address, at), per * size)
             };
             let regs: Vec<Value> = starts.iter().map(|start| load(s, *start)).collect();
-            let places = (0..per).map(|lane| {
-                let at = lane * step;
-                let reg = (at / per).min(step - 1);
-                (reg, at - starts[reg])
-            });
-            s.chosen(&regs, &places.collect::<Vec<_>>(), base.prim.size())
+            s.chosen(&regs, &places, size)
         };
-        let count = self.registers(base.prim.size());
-        Lanes::Vector((0..count).map(|r| register(self, r)).collect())
+        let regs: Vec<Value> = (0..self.lanes / per).map(|r| register(self, r)).collect();
+        Lanes::Vector(if is_byte(base.prim) { self.whole_registers(&regs) } else { regs })
+    }
+
+    /// So many bytes at an address, as the first of a register.
+    fn load_bytes(&mut self, base: Base, (address, offset): (Value, i32), bytes: usize) -> Value {
+        let ty = vector_of(clif_type(base.prim));
+        let flags = self.flags(base);
+        let loaded = if bytes < self.bytes { self.part(bytes) } else { ty };
+        let x = self.e.b.ins().load(loaded, flags, address, offset);
+        self.cast(x, ty)
+    }
+
+    /// Registers of parts of 128 bits.
+    fn whole_registers(&mut self, parts: &[Value]) -> Vec<Value> {
+        parts.chunks(self.bytes / BYTES).map(|parts| self.joined(parts)).collect()
     }
 
     /// Stores a row of results for each position, from the element `first` on.
     pub fn store_columns(&mut self, base: Base, first: Value, row: &[Lanes]) {
-        let (n, per) = (row.len(), self.bytes / base.prim.size());
+        let size = base.prim.size();
+        let (n, bytes) = (row.len(), if is_byte(base.prim) { BYTES } else { self.bytes });
+        let per = bytes / size;
         let columns: Vec<Vec<Value>> = row.iter().map(|lanes| self.vector(lanes, base.prim)).collect();
+        let columns: Vec<Vec<Value>> = match is_byte(base.prim) {
+            true => columns.iter().map(|regs| self.parts(regs)).collect(),
+            false => columns,
+        };
         let address = self.e.element(base, first);
-        for r in 0..self.registers(base.prim.size()) {
+        for r in 0..self.lanes / per {
             let regs: Vec<Value> = columns.iter().map(|c| c[r]).collect();
             for chunk in 0..n {
                 let places: Vec<(usize, usize)> =
                     (chunk * per..(chunk + 1) * per).map(|at| (at % n, at / n)).collect();
-                let x = self.chosen(&regs, &places, base.prim.size());
-                let at = (r * n + chunk) * self.bytes;
-                self.e.b.ins().store(output(), x, address, at as i32);
+                let x = self.chosen(&regs, &places, size);
+                let x = if bytes < self.bytes { self.cast(x, self.part(bytes)) } else { x };
+                self.e.b.ins().store(output(), x, address, ((r * n + chunk) * bytes) as i32);
             }
         }
     }
@@ -81,6 +115,9 @@ impl Group<'_, '_> {
         }
         if self.bytes == BYTES {
             return self.chosen_one_by_one(regs, places);
+        }
+        if bytes == 1 {
+            return self.chosen_bytes(regs, places);
         }
         let (per, words) = (places.len(), bytes / 4);
         let in_words = |lanes: Vec<usize>| -> Vec<u32> {
@@ -103,6 +140,17 @@ impl Group<'_, '_> {
             chosen = self.e.permute(chosen, chosen, &in_words(lanes));
         }
         chosen
+    }
+
+    /// The bytes of each register where they belong, and zeros elsewhere; all of them together.
+    fn chosen_bytes(&mut self, regs: &[Value], places: &[(usize, usize)]) -> Value {
+        const NONE: u8 = 0x80;
+        let order =
+            |r: usize| places.iter().map(|(from, at)| if *from == r { *at as u8 } else { NONE }).collect();
+        let orders: Vec<Vec<u8>> = (0..regs.len()).map(order).collect();
+        let used = regs.iter().zip(orders).filter(|(_, order)| order.iter().any(|at| *at != NONE));
+        let parts: Vec<Value> = used.map(|(x, order)| self.e.swizzle(*x, order)).collect();
+        self.tree(&parts, |s, a, b| s.e.b.ins().bor(a, b))
     }
 
     fn chosen_one_by_one(&mut self, regs: &[Value], places: &[(usize, usize)]) -> Value {

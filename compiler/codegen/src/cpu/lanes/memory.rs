@@ -296,7 +296,7 @@ impl Group<'_, '_> {
     }
 
     /// The type of less bytes than a register has: an integer, or a half or a quarter of a register.
-    fn part(&self, bytes: usize) -> Type {
+    pub fn part(&self, bytes: usize) -> Type {
         match (bytes, self.bytes / bytes) {
             (4, _) => types::I32,
             (8, _) => types::I64,

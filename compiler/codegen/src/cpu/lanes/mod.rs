@@ -405,19 +405,12 @@ impl<'a> Emitter<'a> {
         }
         self.loops += 1;
         let repeat = self.b.ins().icmp(IntCC::SignedLessThan, following[0], limit);
-        if plan.overlaps && !plan.has_rest {
-            let short = self.b.create_block();
-            self.b.ins().brif(repeat, again, &args(&following), short, &[]);
+        let short = if plan.overlaps && !plan.has_rest { self.b.create_block() } else { done };
+        let of_short = if short == done { args(&following) } else { vec![] };
+        self.b.ins().brif(repeat, again, &args(&following), short, &of_short);
+        if short != done {
             self.b.switch_to_block(short);
-            let last = self.b.ins().iadd_imm_s(limit, -1);
-            let is_left = self.b.ins().icmp(IntCC::SignedLessThan, following[0], end);
-            // A group that was left goes on behind its first position, and so would not come to an end where it is the only one.
-            let is_another = self.b.ins().icmp(IntCC::SignedGreaterThan, last, start);
-            let overlap = self.b.ins().band(is_left, is_another);
-            let back = [&[last], &following[1..]].concat();
-            self.b.ins().brif(overlap, again, &args(&back), done, &args(&following));
-        } else {
-            self.b.ins().brif(repeat, again, &args(&following), done, &args(&following));
+            self.overlap(&following, (start, end, limit), (again, done));
         }
 
         self.b.switch_to_block(done);
@@ -428,6 +421,22 @@ impl<'a> Emitter<'a> {
         self.b.ins().jump(after, &args(&values));
         self.b.switch_to_block(after);
         Ok((results[0], results[1..].to_vec()))
+    }
+
+    /// Positions that are left from `here[0]` on, in one more group, which overlaps the one before.
+    fn overlap(
+        &mut self,
+        here: &[Value],
+        (start, end, limit): (Value, Value, Value),
+        (again, done): (Block, Block),
+    ) {
+        let last = self.b.ins().iadd_imm_s(limit, -1);
+        let is_left = self.b.ins().icmp(IntCC::SignedLessThan, here[0], end);
+        // A group that was left goes on behind its first position, and so would not come to an end where it is the only one.
+        let is_another = self.b.ins().icmp(IntCC::SignedGreaterThan, last, start);
+        let overlaps = self.b.ins().band(is_left, is_another);
+        let back = [&[last], &here[1..]].concat();
+        self.b.ins().brif(overlaps, again, &args(&back), done, &args(here));
     }
 
     /// The last positions of a row as a group under a mask, if there are any: where they end and the state there, or as they were if the

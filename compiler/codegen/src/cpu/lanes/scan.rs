@@ -55,7 +55,8 @@ pub fn scanning(info: &KernelInfo, bytes: usize) -> Option<Scanning> {
     let mut bodies = vec![&kernel.body];
     bodies.extend([&op.body; STEPS]);
     bodies.extend(&after);
-    let setting = Setting { is_exact: false, ..Setting::of_map(bytes) };
+    let is_ragged = kernel.space.is_ragged();
+    let setting = Setting { is_exact: false, is_ragged, ..Setting::of_map(bytes) };
     // Gathers are not everywhere.
     if classes(Indices::Apart).has_apart() {
         return None;

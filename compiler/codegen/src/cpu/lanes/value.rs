@@ -131,7 +131,7 @@ impl Group<'_, '_> {
     }
 
     /// One register of parts of 128 bits.
-    fn joined(&mut self, parts: &[Value]) -> Value {
+    pub fn joined(&mut self, parts: &[Value]) -> Value {
         let ty = self.e.b.func.dfg.value_type(parts[0]);
         let (mut parts, mut bytes) = (parts.to_vec(), 16 * BYTES / self.bytes);
         while parts.len() > 1 {

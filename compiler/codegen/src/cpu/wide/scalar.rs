@@ -132,6 +132,9 @@ impl Select<'_> {
             Opcode::Smulhi | Opcode::Umulhi if ty == types::I64 => {
                 return self.high_product(d, opcode == Opcode::Smulhi, x, y);
             }
+            Opcode::Smulhi | Opcode::Umulhi if ty == types::I32 => {
+                return self.high_of_words(d, opcode == Opcode::Smulhi, x, y);
+            }
             _ => return Err(format!("{opcode}.{ty}")),
         };
         let (a, b) = (self.reg(x)?, self.source(y)?);
@@ -346,6 +349,26 @@ impl Select<'_> {
         inst.fixed_def(low, general(0), View::Q);
         inst.fixed_def(d, general(2), View::Q);
         inst.step(if signed { Code::Imul_rm64 } else { Code::Mul_rm64 }, &[y]);
+        self.now.push(inst);
+        Ok(())
+    }
+
+    /// The upper half of a product of integers of 32 bits.
+    fn high_of_words(
+        &mut self,
+        d: VReg,
+        signed: bool,
+        x: ir::Value,
+        y: ir::Value,
+    ) -> Result<(), Unsupported> {
+        let [a, b, product] = [(); 3].map(|()| self.fresh(RegClass::Int));
+        self.extend(a, x, signed)?;
+        self.extend(b, y, signed)?;
+        self.onto(Code::Imul_r64_rm64, View::Q, product, a, Source::Reg(b));
+        let mut inst = Inst::new();
+        let product = inst.using(product, View::Q);
+        let d = inst.reuse(d, product, View::Q);
+        inst.step(Code::Shr_rm64_imm8, &[d, imm8(32)]);
         self.now.push(inst);
         Ok(())
     }

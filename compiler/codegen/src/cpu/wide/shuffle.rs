@@ -203,6 +203,15 @@ impl Select<'_> {
         Ok(())
     }
 
+    /// The first 16 bytes, by a constant order.
+    pub fn swizzle(&mut self, d: VReg, x: ir::Value, order: ir::Value) -> Result<(), Unsupported> {
+        let order = self.bytes(order).ok_or("an order that is no constant")?;
+        let order = Source::Pool(self.constant(&order[..16]));
+        let x = self.reg(x)?;
+        self.three(Code::VEX_Vpshufb_xmm_xmm_xmmm128, View::X, d, x, order);
+        Ok(())
+    }
+
     /// A constant in a register of its own.
     pub fn loaded(&mut self, bytes: &[u8], view: View) -> VReg {
         let from = Source::Pool(self.constant(bytes));

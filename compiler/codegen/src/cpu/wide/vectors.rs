@@ -80,6 +80,9 @@ impl Select<'_> {
             Opcode::Imul if ty.lane_type() == types::I64 && self.bytes_of(ty) < 64 => {
                 return self.product_of_longs(d, ty, x, y);
             }
+            Opcode::Smin | Opcode::Smax if ty.lane_type() == types::I64 && self.bytes_of(ty) < 64 => {
+                return self.extremum_of_longs(opcode == Opcode::Smin, d, ty, [x, y]);
+            }
             Opcode::Band => {
                 if let Some((x, y)) = self.without(x, y).or_else(|| self.without(y, x)) {
                     let code = self.row(codes::ANDN, ty)?;
@@ -119,6 +122,28 @@ impl Select<'_> {
             }
             _ => None,
         }
+    }
+
+    /// The smaller or larger of integers of 64 bits.
+    fn extremum_of_longs(
+        &mut self,
+        least: bool,
+        d: VReg,
+        ty: Type,
+        [x, y]: [ir::Value; 2],
+    ) -> Result<(), Unsupported> {
+        let view = self.view(ty);
+        let (greater, blend) = (self.row(codes::PCMPGTQ, ty)?, self.row(codes::BLENDVPD, ty)?);
+        let (x, y, mask) = (self.reg(x)?, self.reg(y)?, self.fresh(RegClass::Float));
+        self.three(greater, view, mask, x, Source::Reg(y));
+        // The second where the first is greater.
+        let (a, b) = if least { (x, y) } else { (y, x) };
+        let mut inst = Inst::new();
+        let d = inst.def(d, view);
+        let [a, b, mask] = [a, b, mask].map(|r| inst.using(r, view));
+        inst.step(blend, &[d, a, b, mask]);
+        self.now.push(inst);
+        Ok(())
     }
 
     /// `x * y` of 64 bits: the product of the lower halves, and the sum of the mixed ones above.
