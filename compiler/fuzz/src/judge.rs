@@ -178,6 +178,22 @@ fn with_checkpoints(case: &Case) -> Outcomes<Program> {
     }
 }
 
+/// The variants that differ from the program and from those before them. What cannot be flattened is kept, for a run to say so.
+fn others(program: &Program, variants: Vec<(&'static str, Program)>) -> Vec<(&'static str, Program)> {
+    let mut kept: Vec<(&str, Program)> = Vec::new();
+    for (name, variant) in variants {
+        let is_known = watch::guarded(|| {
+            let flat = variant.flat().ok();
+            flat.is_some()
+                && [program].into_iter().chain(kept.iter().map(|k| &k.1)).any(|p| p.flat().ok() == flat)
+        });
+        if !is_known.unwrap_or(false) {
+            kept.push((name, variant));
+        }
+    }
+    kept
+}
+
 impl Judge<'_> {
     fn new<'a>(case: &'a Case, limits: &'a Limits) -> Outcomes<Judge<'a>> {
         let options = Options { verify: true, keep_stages: true, ..Options::default() };
@@ -206,6 +222,9 @@ impl Judge<'_> {
         let mut variants: Vec<_> = variants.unwrap_or_default();
         if !program.core().rules.is_empty() {
             variants.push((CHECKPOINTS, with_checkpoints(case)?));
+        }
+        if let Some(last) = stages.last() {
+            variants = others(&last.1, variants);
         }
         Ok(Judge { case, limits, stages, variants })
     }

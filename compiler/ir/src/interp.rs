@@ -13,6 +13,7 @@ mod flat;
 mod kernel;
 mod memory;
 mod moves;
+mod prepared;
 mod runner;
 mod scalar;
 mod soac;
@@ -21,9 +22,10 @@ mod trace;
 mod trail;
 mod value;
 
-pub use core::{context_of_failure, run_core};
-pub use flat::{run_flat, run_flat_with};
+pub use core::{context_of_failure, run_core, run_core_prepared};
+pub use flat::{run_flat, run_flat_prepared, run_flat_with};
 pub use par_runtime::Counters;
+pub use prepared::Prepared;
 pub use runner::{Input, Launch, Rows, Runner, Runs, TypeOf};
 
 use par_runtime::RuntimeError;

@@ -12,7 +12,7 @@ pub use flat::verify_flat;
 use crate::prim::PrimOp;
 use crate::ty::{Var, Vars};
 use par_runtime::{CheckKind, Prim};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A broken rule; the innermost statement that breaks it is added on the way out.
 struct Failure {
@@ -63,14 +63,14 @@ fn ensure_count(what: &str, found: usize, wanted: usize) -> Result {
 /// Variables in scope with their types, and all that were ever bound.
 struct Scope<'a, T> {
     vars: &'a Vars,
-    types: HashMap<Var, T>,
-    ever: HashSet<Var>,
+    types: FxHashMap<Var, T>,
+    ever: FxHashSet<Var>,
     order: Vec<Var>,
 }
 
 impl<'a, T> Scope<'a, T> {
     fn new(vars: &'a Vars) -> Scope<'a, T> {
-        Scope { vars, types: HashMap::new(), ever: HashSet::new(), order: Vec::new() }
+        Scope { vars, types: FxHashMap::default(), ever: FxHashSet::default(), order: Vec::new() }
     }
 
     fn show(&self, v: Var) -> String {
@@ -89,6 +89,13 @@ impl<'a, T> Scope<'a, T> {
     /// Invariant: a variable is used only where it is in scope.
     fn get(&self, v: Var) -> Result<&T> {
         self.types.get(&v).ok_or_else(|| format!("{} is not in scope", self.show(v)).into())
+    }
+
+    /// Forgets everything, but not the room for it.
+    fn clear(&mut self) {
+        self.types.clear();
+        self.ever.clear();
+        self.order.clear();
     }
 
     fn mark(&self) -> usize {

@@ -83,18 +83,18 @@ pub trait Code: Clone {
 
     /// Variables used and not bound inside, in the order of their ids.
     fn free(&self) -> BTreeSet<Var> {
-        let (mut used, mut bound) = (BTreeSet::new(), Vec::new());
+        let (mut used, mut bound) = (Vec::new(), Vec::new());
         self.walk(&mut |site| match site {
-            Site::Use(Atom::Var(v)) => {
-                used.insert(v);
-            }
+            Site::Use(Atom::Var(v)) => used.push(v),
             Site::Use(Atom::Const(_)) => {}
             Site::Bind(v) => bound.push(v),
         });
-        for v in bound {
-            used.remove(&v);
-        }
-        used
+        // One list is faster than a set, and a set is made of a sorted one at once.
+        bound.sort_unstable();
+        used.sort_unstable();
+        used.dedup();
+        used.retain(|v| bound.binary_search(v).is_err());
+        used.into_iter().collect()
     }
 
     /// Variables bound inside, in the order of the text.

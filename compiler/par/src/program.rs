@@ -8,7 +8,7 @@ use crate::insight::Written;
 use crate::pipeline::{self, Front, Options, Pipeline, Trace, noted};
 use par_check::thir;
 use par_ir::core::Entry;
-use par_ir::interp::{self, Counters};
+use par_ir::interp::{self, Counters, Prepared};
 use par_ir::place::{Construct, Rule};
 use par_ir::{core, flat};
 use par_passes::flatten::{self, Flattened, Target};
@@ -128,6 +128,8 @@ pub struct Program {
     /// The same program with less memory, if it has work that can be cut or made again.
     smaller: OnceLock<Option<Box<Program>>>,
     asked: OnceLock<Asked>,
+    /// For the interpreters of CORE and of FLAT.
+    prepared: [OnceLock<Prepared>; 2],
     options: Options,
     trace: Trace,
 }
@@ -174,6 +176,7 @@ impl Program {
             machine: Machine::default(),
             smaller: OnceLock::new(),
             asked: OnceLock::new(),
+            prepared: Default::default(),
             options: options.clone(),
             trace,
         }
@@ -504,20 +507,24 @@ impl Program {
             Backend::Interp => {
                 let found = self.core.funs.iter().position(|f| is_entry(&f.entry, entry));
                 let fun = core::FunId(found.ok_or_else(|| missing(entry))? as u32);
-                Ok(pool::with_limit(limit, || interp::run_core(&self.core, fun, args))?)
+                let prepared = self.prepared[0].get_or_init(|| Prepared::of_core(&self.core));
+                let run = || interp::run_core_prepared(&self.core, prepared, fun, args);
+                Ok(pool::with_limit(limit, run)?)
             }
             Backend::FlatInterp => {
                 let flat = self.flat()?;
                 let found = flat.funs.iter().position(|f| is_entry(&f.entry, entry));
                 let fun = core::FunId(found.ok_or_else(|| missing(entry))? as u32);
+                let prepared = self.prepared[1].get_or_init(|| Prepared::of_flat(flat));
+                let run = |counters: &mut Counters| {
+                    pool::with_limit(limit, || interp::run_flat_prepared(flat, prepared, fun, args, counters))
+                };
                 let Measure::Costs { profile, .. } = measure else {
-                    let counters = &mut Counters::default();
-                    return Ok(pool::with_limit(limit, || interp::run_flat(flat, fun, args, counters))?);
+                    return Ok(run(&mut Counters::default())?);
                 };
                 pool::reset_thread_peak();
                 let before = pool::thread_balance();
-                let result =
-                    pool::with_limit(limit, || interp::run_flat(flat, fun, args, &mut profile.total));
+                let result = run(&mut profile.total);
                 profile.peak_bytes = u64::try_from(pool::thread_peak() - before).unwrap_or(0);
                 Ok(result?)
             }

@@ -10,6 +10,7 @@
 //!        if_conversion moves branches into the maps that their arms are
 //!        tiny       scalarises arrays of a few elements
 //!        sequential makes loops of what is to run one row after the other
+//!        apart      computes numbers from nests apart from what gives arrays
 //!        strides    forwards slices with steps as array, start and step
 //!
 //! FLAT   prune            removes what nothing uses
@@ -26,7 +27,9 @@
 //!        host_invariants  computes scalars of host loops once
 //! ```
 
-use crate::core::{counters, fuse, if_conversion, merge, results, sequential, simplify, strides, tiny};
+use crate::core::{
+    apart, counters, fuse, if_conversion, merge, results, sequential, simplify, strides, tiny,
+};
 use crate::flat::{
     bulk, columns, host_invariants, in_place_scatters, interchange, invariant_checks, linearise, prune,
     recurrences, row_spaces, segments, strided_checks,
@@ -117,6 +120,13 @@ pub const SEQUENTIAL: CorePass = Pass {
     run: sequential::run,
 };
 
+/// Numbers apart from arrays. It comes after fusion, which would put them together again.
+pub const APART: CorePass = Pass {
+    name: "apart",
+    description: "computes numbers from nests in maps of their own, apart from what gives arrays",
+    run: apart::run,
+};
+
 /// Slices with steps.
 pub const STRIDES: CorePass = Pass {
     name: "strides",
@@ -140,6 +150,7 @@ pub const CORE_PASSES: &[CorePass] = &[
     HOIST,
     FUSE,
     SEQUENTIAL,
+    APART,
     STRIDES,
     SIMPLIFY,
 ];

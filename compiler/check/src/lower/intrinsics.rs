@@ -80,6 +80,7 @@ impl<'p> Lower<'p> {
             }
             ("gradient_error", [f, x]) => self.gradient_error(f, x)?,
             ("with_vjp", [f, back, x]) => self.with_vjp(f, back, x)?,
+            ("with_vjp_tape", [f, back, x]) => self.with_vjp_tape(f, back, x)?,
             ("grad" | "value_and_grad", [f, x]) => {
                 let (y, change) = self.grad(f, x)?;
                 let change = self.with_constructors(change, x, types.first().unwrap_or(&Shape::Unknown));

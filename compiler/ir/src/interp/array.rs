@@ -157,16 +157,13 @@ impl Machine<'_> {
             return Err(RuntimeError::check(&CheckKind::TooDeep, &[], span));
         }
         let fun = &self.funs[f.0 as usize];
-        let bound = std::mem::take(&mut self.bound[f.0 as usize]);
-        let saved = self.save(&bound);
-        self.bound[f.0 as usize] = bound;
+        let bound = &self.bound[f.0 as usize];
+        let saved = self.save(bound);
         self.depth += 1;
         self.bind_all(&fun.params, args)?;
         let results = self.body(&fun.body)?;
         self.depth -= 1;
-        let bound = std::mem::take(&mut self.bound[f.0 as usize]);
-        self.restore(&bound, saved);
-        self.bound[f.0 as usize] = bound;
+        self.restore(bound, saved);
         Ok(results)
     }
 

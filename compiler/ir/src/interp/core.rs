@@ -1,14 +1,13 @@
 //! Running CORE: the meaning of a program before any pass.
 
 use super::memory::out_of_memory;
-use super::moves::Moves;
+use super::prepared::Prepared;
 use super::scalar::Machine;
 use super::trail::Trail;
 use super::value::{Val, offsets_of};
 use super::{Outcome, internal};
 use crate::core::{Entry, Fun, FunId, Program};
 use crate::ty::Type;
-use crate::visit::Code;
 use par_runtime::value::ColumnType;
 use par_runtime::{Array, Column, Frame, RuntimeError, Span};
 
@@ -16,7 +15,18 @@ use par_runtime::{Array, Column, Frame, RuntimeError, Span};
 /// descriptor as `Offsets`). Gives columns in the order of its results; sizes are `Size` where the function is an
 /// entry whose type says so.
 pub fn run_core(program: &Program, fun: FunId, args: Vec<Column>) -> Result<Vec<Column>, RuntimeError> {
-    run(&mut machine(program), program, fun, args)
+    run_core_prepared(program, &Prepared::of_core(program), fun, args)
+}
+
+/// As [`run_core`], with what is known of the program.
+pub fn run_core_prepared(
+    program: &Program,
+    prepared: &Prepared,
+    fun: FunId,
+    args: Vec<Column>,
+) -> Result<Vec<Column>, RuntimeError> {
+    prepared.check(&program.funs)?;
+    run(&mut machine(program, prepared), program, fun, args)
 }
 
 /// Constructs around the check that failed with `error`, innermost first, found by running the function again. Nothing if
@@ -28,7 +38,8 @@ pub fn context_of_failure(
     error: &RuntimeError,
     steps: u64,
 ) -> Option<Vec<Frame>> {
-    let mut machine = machine(program);
+    let prepared = Prepared::of_core(program);
+    let mut machine = machine(program, &prepared);
     machine.trail = Trail::noting(steps);
     match run(&mut machine, program, fun, args) {
         Err(found) if found == *error => Some(machine.trail.frames),
@@ -36,9 +47,8 @@ pub fn context_of_failure(
     }
 }
 
-fn machine(program: &Program) -> Machine<'_> {
-    let bound = program.funs.iter().map(Code::bound).collect();
-    Machine::new(program.vars.len(), &program.funs, bound, Moves::of_core(&program.funs))
+fn machine<'a>(program: &'a Program, prepared: &'a Prepared) -> Machine<'a> {
+    Machine::new(program.vars.len(), &program.funs, prepared)
 }
 
 fn run(machine: &mut Machine, program: &Program, fun: FunId, args: Vec<Column>) -> Outcome<Vec<Column>> {

@@ -3,7 +3,7 @@
 
 use super::core::result_columns;
 use super::memory::{Memory, counted, out_of_memory};
-use super::moves::Moves;
+use super::prepared::Prepared;
 use super::runner::Runner;
 use super::scalar::{Machine, loop_index};
 use super::sort;
@@ -31,6 +31,17 @@ pub fn run_flat(
     run_flat_with(program, fun, args, counters, None)
 }
 
+/// As [`run_flat`], with what is known of the program.
+pub fn run_flat_prepared(
+    program: &Program,
+    prepared: &Prepared,
+    fun: FunId,
+    args: Vec<Column>,
+    counters: &mut Counters,
+) -> Result<Vec<Column>, RuntimeError> {
+    run(program, prepared, fun, args, counters, None)
+}
+
 /// As [`run_flat`]; kernels that the runner takes are not interpreted, and their work is not counted.
 pub fn run_flat_with(
     program: &Program,
@@ -39,15 +50,26 @@ pub fn run_flat_with(
     counters: &mut Counters,
     runner: Option<&dyn Runner>,
 ) -> Result<Vec<Column>, RuntimeError> {
+    run(program, &Prepared::of_flat(program), fun, args, counters, runner)
+}
+
+fn run(
+    program: &Program,
+    prepared: &Prepared,
+    fun: FunId,
+    args: Vec<Column>,
+    counters: &mut Counters,
+    runner: Option<&dyn Runner>,
+) -> Outcome<Vec<Column>> {
+    prepared.check(&program.funs)?;
     let Some(callee) = program.funs.get(fun.0 as usize) else {
         return internal(format_args!("there is no function {}", fun.0));
     };
-    let bound = program.locals.iter().map(Code::bound).collect();
-    let mut machine = Machine::new(program.vars.len(), &program.locals, bound, Moves::of_flat(program));
+    let mut machine = Machine::new(program.vars.len(), &program.locals, prepared);
     if runner.is_some() {
         machine.memory = Memory::ample();
     }
-    let bound = program.funs.iter().map(Code::bound).collect();
+    let bound = &prepared.bound_by_host;
     let mut host = Host { machine, funs: &program.funs, bound, counters: *counters, runner };
     let results = host.call(fun, args.into_iter().map(argument).collect(), Span::default());
     *counters = host.counters;
@@ -79,7 +101,7 @@ pub(super) struct Host<'a> {
     pub(super) machine: Machine<'a>,
     funs: &'a [Fun],
     /// Variables bound in each function.
-    bound: Vec<Vec<Var>>,
+    bound: &'a [Vec<Var>],
     pub(super) counters: Counters,
     pub(super) runner: Option<&'a dyn Runner>,
 }

@@ -7,184 +7,321 @@
 //!
 //! In FLAT a variable that nothing uses any more is forgotten, as an executor drops it: what it shared with another is
 //! that one's own from then on, and may be updated in place.
+//!
+//! All of it is found by one walk backwards over each function. A variable is needed later if a use of it has been met,
+//! or if it is bound outside of the innermost loop or lambda, whose number is its *level*.
 
 use crate::core::{self, Body, Exp};
-use crate::flat::{self, Block, Op};
+use crate::flat::{self, Block, Kernel, Op};
+use crate::stack::deeper;
 use crate::ty::{Atom, Var};
 use crate::visit::{Code, Site};
-use std::collections::{BTreeSet, HashMap};
-
-type Vars = BTreeSet<Var>;
+use rustc_hash::FxHashMap;
 
 /// Last uses, by the address of a statement or body (programs do not move while they run).
 #[derive(Default)]
 pub(super) struct Moves {
     /// Operands that are dead after the statement has read them.
-    stms: HashMap<usize, Vec<Var>>,
+    stms: FxHashMap<usize, Box<[Var]>>,
     /// Results that the body may take out of the environment.
-    bodies: HashMap<usize, Vec<bool>>,
+    bodies: FxHashMap<usize, Box<[bool]>>,
     /// In FLAT, what is not used after the statement.
-    dead: HashMap<usize, Vec<Var>>,
+    dead: FxHashMap<usize, Box<[Var]>>,
     /// In FLAT, what is not used from the beginning of the block on.
-    first: HashMap<usize, Vec<Var>>,
+    first: FxHashMap<usize, Box<[Var]>>,
 }
 
 fn address<T>(x: &T) -> usize {
     std::ptr::from_ref(x).addr()
 }
 
+/// Stores a list under an address, unless it is empty.
+fn store<K>(map: &mut FxHashMap<usize, Box<[Var]>>, key: &K, vars: Vec<Var>) {
+    if !vars.is_empty() {
+        map.insert(address(key), vars.into());
+    }
+}
+
 impl Moves {
-    pub(super) fn of_core(funs: &[core::Fun]) -> Moves {
-        let mut moves = Moves::default();
-        funs.iter().for_each(|f| moves.body(&f.body, Vars::new()));
-        moves
+    pub(super) fn of_core(variables: usize, funs: &[core::Fun]) -> Moves {
+        let mut walk = Walk::new(variables);
+        funs.iter().for_each(|f| walk.body(&f.body, 0));
+        walk.moves
     }
 
     pub(super) fn of_flat(program: &flat::Program) -> Moves {
-        let mut moves = Moves::of_core(&program.locals);
+        let mut walk = Walk::new(program.vars.len());
+        program.locals.iter().for_each(|f| walk.body(&f.body, 0));
         for f in &program.funs {
-            moves.unused(f.params.iter().map(|p| p.var), &f.body);
-            moves.block(&f.body, Vars::new());
+            walk.unused(f.params.iter().map(|p| p.var), &f.body);
+            walk.block(&f.body, 0);
         }
-        moves
+        walk.moves
     }
 
     /// Operands that are dead once the statement has read them.
     pub(super) fn after<S>(&self, stm: &S) -> &[Var] {
-        self.stms.get(&address(stm)).map_or(&[], Vec::as_slice)
+        self.stms.get(&address(stm)).map_or(&[], |vars| vars)
     }
 
     /// Variables that are not used after the statement.
     pub(super) fn dead<S>(&self, stm: &S) -> &[Var] {
-        self.dead.get(&address(stm)).map_or(&[], Vec::as_slice)
+        self.dead.get(&address(stm)).map_or(&[], |vars| vars)
     }
 
     /// Variables that are not used in the block nor after it, but before.
     pub(super) fn first<B>(&self, block: &B) -> &[Var] {
-        self.first.get(&address(block)).map_or(&[], Vec::as_slice)
+        self.first.get(&address(block)).map_or(&[], |vars| vars)
     }
 
     /// Which results the body may take; empty for none.
     pub(super) fn results<B>(&self, body: &B) -> &[bool] {
-        self.bodies.get(&address(body)).map_or(&[], Vec::as_slice)
+        self.bodies.get(&address(body)).map_or(&[], |taken| taken)
+    }
+}
+
+/// A set of a program's variables that knows what was added last.
+struct Marks {
+    is_marked: Vec<bool>,
+    marked: Vec<Var>,
+}
+
+impl Marks {
+    fn new(variables: usize) -> Marks {
+        Marks { is_marked: vec![false; variables], marked: Vec::new() }
     }
 
-    fn take_results<B>(&mut self, body: &B, results: &[Atom], live: &mut Vars) {
-        let last_to_first = results.iter().rev().map(|a| a.var().is_some_and(|v| live.insert(v)));
-        let mut taken: Vec<bool> = last_to_first.collect();
-        taken.reverse();
+    fn contains(&self, v: Var) -> bool {
+        self.is_marked[v.0 as usize]
+    }
+
+    /// Adds a variable; true if it was not there.
+    fn insert(&mut self, v: Var) -> bool {
+        let is_new = !std::mem::replace(&mut self.is_marked[v.0 as usize], true);
+        if is_new {
+            self.marked.push(v);
+        }
+        is_new
+    }
+
+    /// Removes all but the first `count` that were added.
+    fn back_to(&mut self, count: usize) -> Vec<Var> {
+        let removed = self.marked.split_off(count);
+        removed.iter().for_each(|v| self.is_marked[v.0 as usize] = false);
+        removed
+    }
+
+    fn add_uses<C: Code>(&mut self, code: &C) {
+        code.walk(&mut |site| {
+            if let Site::Use(Atom::Var(v)) = site {
+                self.insert(v);
+            }
+        });
+    }
+}
+
+/// Calls a function on each operand of a statement.
+type Operands<'s> = dyn Fn(&mut dyn FnMut(Atom)) + 's;
+
+struct Walk {
+    moves: Moves,
+    /// Variables that are used after the place where the walk is, as far as it is certain that this is reached from there.
+    later: Marks,
+    /// How many loops and lambdas a variable is bound in.
+    levels: Vec<u32>,
+    /// A set for one question, empty before and after.
+    scratch: Marks,
+}
+
+impl Walk {
+    fn new(variables: usize) -> Walk {
+        Walk {
+            moves: Moves::default(),
+            later: Marks::new(variables),
+            levels: vec![0; variables],
+            scratch: Marks::new(variables),
+        }
+    }
+
+    /// True if nothing after this place needs the variable.
+    fn is_dead(&self, v: Var, level: u32) -> bool {
+        !self.later.contains(v) && self.levels[v.0 as usize] >= level
+    }
+
+    /// Says that all that is bound inside of the code is at this level.
+    fn enter<C: Code>(&mut self, code: &C, level: u32) {
+        code.walk(&mut |site| {
+            if let Site::Bind(v) = site {
+                self.levels[v.0 as usize] = level;
+            }
+        });
+    }
+
+    fn take_results<B>(&mut self, body: &B, results: &[Atom], level: u32) {
+        let mut taken = vec![false; results.len()];
+        for (taken, a) in taken.iter_mut().zip(results).rev() {
+            if let Atom::Var(v) = *a {
+                *taken = self.is_dead(v, level);
+                self.later.insert(v);
+            }
+        }
         if taken.contains(&true) {
-            self.bodies.insert(address(body), taken);
+            self.moves.bodies.insert(address(body), taken.into());
         }
     }
 
-    fn take_operands<S>(&mut self, stm: &S, own: &Vars, kept: &Vars, live: &Vars) {
-        let dead: Vec<Var> = own.iter().copied().filter(|v| !live.contains(v) && !kept.contains(v)).collect();
-        if !dead.is_empty() {
-            self.stms.insert(address(stm), dead);
-        }
+    /// Notes which of a statement's operands nothing needs once it has read them, what is inside of it included.
+    fn take_operands<S>(&mut self, stm: &S, level: u32, operands: &Operands) {
+        let mut dead = Vec::new();
+        operands(&mut |a| {
+            if let Atom::Var(v) = a
+                && self.is_dead(v, level)
+            {
+                self.later.insert(v);
+                dead.push(v);
+            }
+        });
+        store(&mut self.moves.stms, stm, dead);
     }
 
-    /// `live`: variables that are needed after the body.
-    fn body(&mut self, body: &Body, mut live: Vars) {
-        self.take_results(body, &body.results, &mut live);
+    /// Two pieces of code of which one is run.
+    fn arms(&mut self, mut walk: impl FnMut(&mut Walk, bool)) {
+        let before = self.later.marked.len();
+        walk(self, true);
+        let then = self.later.back_to(before);
+        walk(self, false);
+        then.into_iter().for_each(|v| _ = self.later.insert(v));
+    }
+
+    fn body(&mut self, body: &Body, level: u32) {
+        self.take_results(body, &body.results, level);
         for stm in body.stms.iter().rev() {
-            let (mut own, mut kept) = (Vars::new(), Vars::new());
-            stm.exp.for_each_operand(&mut |a| own.extend(a.var()));
-            uses(&stm.pat, &mut kept);
-            stm.exp.for_each_body(|b| uses(b, &mut kept));
-            self.take_operands(stm, &own, &kept, &live);
-            let all = stm.free();
-            match &stm.exp {
-                Exp::If { then, other, .. } => {
-                    self.body(then, live.clone());
-                    self.body(other, live.clone());
-                }
-                Exp::Loop { params, form: core::LoopForm::While(cond), body } => {
-                    let outside: Vars = live.union(&all).copied().collect();
-                    self.body(body, outside.clone());
-                    self.body(cond, outside.into_iter().chain(params.iter().map(|(p, _)| p.var)).collect());
-                }
-                exp => {
-                    for b in exp.bodies() {
-                        self.body(b, live.union(&all).copied().collect());
-                    }
-                }
-            }
-            live.extend(all);
+            deeper(|| self.inside(&stm.exp, level));
+            self.later.add_uses(&stm.pat);
+            self.take_operands(stm, level, &|f| stm.exp.for_each_operand(f));
+            self.later.add_uses(&stm.exp);
         }
     }
 
-    fn block(&mut self, block: &Block, mut live: Vars) {
-        self.take_results(block, &block.results, &mut live);
-        for stm in block.stms.iter().rev() {
-            let (mut own, mut kept) = (Vars::new(), Vars::new());
-            match &stm.op {
-                // Only destinations are passed on; what the body reads stays.
-                Op::Kernel(k) => {
-                    k.kind.walk(&mut |site| add_use(site, &mut own));
-                    uses(&k.space, &mut kept);
-                    uses(&k.prologue, &mut kept);
-                    k.bodies().into_iter().for_each(|b| uses(b, &mut kept));
-                    // The arrays that it owns are passed from one statement of its body to the next.
-                    self.body(&k.body, k.free().union(&live).copied().collect());
-                }
-                op => {
-                    op.for_each_operand(&mut |a| own.extend(a.var()));
-                    op.for_each_block(|b| uses(b, &mut kept));
+    /// The bodies inside of an expression.
+    fn inside(&mut self, exp: &Exp, level: u32) {
+        match exp {
+            Exp::If { then, other, .. } => {
+                self.arms(|walk, is_then| walk.body(if is_then { then } else { other }, level));
+            }
+            Exp::Loop { form: core::LoopForm::While(cond), body, .. } => {
+                self.enter(exp, level + 1);
+                self.body(body, level + 1);
+                self.enter(cond, level + 2);
+                self.body(cond, level + 2);
+            }
+            exp => {
+                let bodies = exp.bodies();
+                if !bodies.is_empty() {
+                    self.enter(exp, level + 1);
+                    bodies.into_iter().for_each(|b| self.body(b, level + 1));
                 }
             }
-            self.take_operands(stm, &own, &kept, &live);
-            let all = stm.free();
-            let bound = stm.pat.iter().map(|p| p.var);
-            let dead = all.iter().copied().chain(bound).filter(|v| !live.contains(v));
-            self.dead.insert(address(stm), dead.collect());
-            match &stm.op {
-                Op::If { then, other, .. } => {
-                    self.only_in(other, then, &live);
-                    self.only_in(then, other, &live);
-                    self.block(then, live.clone());
-                    self.block(other, live.clone());
-                }
-                Op::Loop { params, form: flat::LoopForm::While(cond), body } => {
-                    self.unused(params.iter().map(|(p, _)| p.var), body);
-                    let outside: Vars = live.union(&all).copied().collect();
-                    self.block(body, outside.clone());
-                    self.block(cond, outside.into_iter().chain(params.iter().map(|(p, _)| p.var)).collect());
-                }
-                op => {
-                    if let Op::Loop { params, body, .. } = op {
-                        self.unused(params.iter().map(|(p, _)| p.var), body);
-                    }
-                    for b in op.blocks() {
-                        self.block(b, live.union(&all).copied().collect());
-                    }
-                }
-            }
-            live.extend(all);
         }
+    }
+
+    fn block(&mut self, block: &Block, level: u32) {
+        self.take_results(block, &block.results, level);
+        for stm in block.stms.iter().rev() {
+            self.dead(stm, level);
+            match &stm.op {
+                Op::Kernel(k) => self.kernel(stm, k, level),
+                op => {
+                    deeper(|| self.blocks(op, level));
+                    self.take_operands(stm, level, &|f| op.for_each_operand(f));
+                }
+            }
+            self.later.add_uses(&stm.op);
+        }
+    }
+
+    /// Notes what is not used after a statement.
+    fn dead(&mut self, stm: &flat::Stm, level: u32) {
+        let bound = stm.pat.iter().map(|p| p.var);
+        let mut dead: Vec<Var> = bound.filter(|v| self.is_dead(*v, level)).collect();
+        dead.extend(self.free(&stm.op).into_iter().filter(|v| self.is_dead(*v, level)));
+        store(&mut self.moves.dead, stm, dead);
+    }
+
+    fn kernel(&mut self, stm: &flat::Stm, k: &Kernel, level: u32) {
+        self.enter(k, level + 1);
+        // The arrays that it owns are passed from one statement of its body to the next.
+        self.body(&k.body, level + 1);
+        self.later.add_uses(&k.space);
+        self.later.add_uses(&k.prologue);
+        k.bodies().into_iter().for_each(|b| self.later.add_uses(b));
+        // Only destinations are passed on; what the body reads stays.
+        self.take_operands(stm, level, &|f| {
+            k.kind.walk(&mut |site| {
+                if let Site::Use(a) = site {
+                    f(a);
+                }
+            });
+        });
+    }
+
+    /// The blocks inside of an operation.
+    fn blocks(&mut self, op: &Op, level: u32) {
+        match op {
+            Op::If { then, other, .. } => {
+                self.only_in(other, then, level);
+                self.only_in(then, other, level);
+                self.arms(|walk, is_then| walk.block(if is_then { then } else { other }, level));
+            }
+            Op::Loop { params, form, body } => {
+                self.unused(params.iter().map(|(p, _)| p.var), body);
+                self.enter(op, level + 1);
+                self.block(body, level + 1);
+                if let flat::LoopForm::While(cond) = form {
+                    self.enter(cond, level + 2);
+                    self.block(cond, level + 2);
+                }
+            }
+            Op::Split { body, .. } => {
+                self.enter(op, level + 1);
+                self.block(body, level + 1);
+            }
+            _ => {}
+        }
+    }
+
+    /// Variables used and not bound inside.
+    fn free<C: Code>(&mut self, code: &C) -> Vec<Var> {
+        let mut used = Vec::new();
+        code.walk(&mut |site| match site {
+            Site::Use(Atom::Var(v)) => used.push(v),
+            Site::Bind(v) => _ = self.scratch.insert(v),
+            Site::Use(Atom::Const(_)) => {}
+        });
+        used.retain(|v| self.scratch.insert(*v));
+        self.scratch.back_to(0);
+        used
+    }
+
+    /// Those of the variables that the code does not use.
+    fn not_in(&mut self, vars: impl Iterator<Item = Var>, block: &Block) -> Vec<Var> {
+        self.scratch.add_uses(block);
+        let out = vars.filter(|v| !self.scratch.contains(*v)).collect();
+        self.scratch.back_to(0);
+        out
     }
 
     /// Forgets at the beginning of one arm what only the other one uses.
-    fn only_in(&mut self, other: &Block, arm: &Block, live: &Vars) {
-        let used = arm.free();
-        let dead = other.free().into_iter().filter(|v| !used.contains(v) && !live.contains(v));
-        self.first.insert(address(arm), dead.collect());
+    fn only_in(&mut self, other: &Block, arm: &Block, level: u32) {
+        let free = self.free(other);
+        let mut dead = self.not_in(free.into_iter(), arm);
+        dead.retain(|v| self.is_dead(*v, level));
+        store(&mut self.moves.first, arm, dead);
     }
 
     /// Forgets at the beginning of a loop's or a function's body what it does not use of the state.
     fn unused(&mut self, state: impl Iterator<Item = Var>, body: &Block) {
-        let used = body.free();
-        self.first.insert(address(body), state.filter(|v| !used.contains(v)).collect());
+        let dead = self.not_in(state, body);
+        store(&mut self.moves.first, body, dead);
     }
-}
-
-fn add_use(site: Site, out: &mut Vars) {
-    if let Site::Use(Atom::Var(v)) = site {
-        out.insert(v);
-    }
-}
-
-fn uses<C: Code>(code: &C, out: &mut Vars) {
-    code.walk(&mut |site| add_use(site, out));
 }

@@ -2,6 +2,7 @@
 
 use super::memory::{Memory, out_of_memory};
 use super::moves::Moves;
+use super::prepared::Prepared;
 use super::trace::Traces;
 use super::trail::Trail;
 use super::value::Val;
@@ -17,10 +18,10 @@ use par_runtime::{CheckKind, Prim, RuntimeError, Scalar, Span};
 pub(super) struct Machine<'a> {
     /// By variable. A call saves its callee's variables and restores them.
     pub(super) env: Vec<Val>,
-    pub(super) moves: Moves,
+    pub(super) moves: &'a Moves,
     pub(super) funs: &'a [Fun],
     /// Variables bound in each function.
-    pub(super) bound: Vec<Vec<Var>>,
+    pub(super) bound: &'a [Vec<Var>],
     pub(super) depth: usize,
     pub(super) max_depth: usize,
     pub(super) memory: Memory,
@@ -31,12 +32,12 @@ pub(super) struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(variables: usize, funs: &'a [Fun], bound: Vec<Vec<Var>>, moves: Moves) -> Machine<'a> {
+    pub(super) fn new(variables: usize, funs: &'a [Fun], prepared: &'a Prepared) -> Machine<'a> {
         Machine {
             env: vec![Val::Unset; variables],
-            moves,
+            moves: &prepared.moves,
             funs,
-            bound,
+            bound: &prepared.bound,
             depth: 0,
             max_depth: max_depth(),
             memory: Memory::new(),

@@ -32,7 +32,8 @@ const BOOL: Ty = Ty::Scalar(Prim::Bool);
 /// Checks a whole program; the message says what is wrong and where.
 pub fn verify_flat(program: &Program) -> std::result::Result<(), String> {
     let (funs, locals, vars) = (&program.funs, &program.locals, &program.vars);
-    let mut checker = FlatChecker { funs, locals, vars, scope: Scope::new(vars) };
+    let inner = Checker { funs: locals, scope: Scope::new(vars) };
+    let mut checker = FlatChecker { funs, locals, vars, scope: Scope::new(vars), inner: Some(inner) };
     for fun in locals {
         checker.local(fun).map_err(|e| e.message(&fun.name))?;
     }
@@ -47,6 +48,8 @@ struct FlatChecker<'a> {
     locals: &'a [crate::core::Fun],
     vars: &'a Vars,
     scope: Scope<'a, Ty>,
+    /// For kernels, one after the other; empty between them.
+    inner: Option<Checker<'a>>,
 }
 
 impl FlatChecker<'_> {
@@ -318,7 +321,15 @@ impl FlatChecker<'_> {
 
     fn kernel(&mut self, k: &Kernel) -> Result<Vec<Ty>> {
         self.space(&k.space)?;
-        let mut inner = Checker { funs: self.locals, scope: Scope::new(self.vars) };
+        let new = || Checker { funs: self.locals, scope: Scope::new(self.vars) };
+        let mut inner = self.inner.take().unwrap_or_else(new);
+        let found = self.kernel_in(k, &mut inner)?;
+        inner.scope.clear();
+        self.inner = Some(inner);
+        Ok(found)
+    }
+
+    fn kernel_in(&mut self, k: &Kernel, inner: &mut Checker) -> Result<Vec<Ty>> {
         for v in k.free() {
             if let Some(ty) = core_type(*self.scope.get(v)?) {
                 inner.scope.bind(v, ty)?;
@@ -333,14 +344,14 @@ impl FlatChecker<'_> {
         let (of_element, of_row): (Vec<Var>, Vec<Var>) =
             k.binders().into_iter().partition(|v| inside.contains(v));
         of_row.into_iter().try_for_each(|v| inner.scope.bind(v, Type::I64))?;
-        prologue(&mut inner, k)?;
+        prologue(inner, k)?;
         of_element.into_iter().try_for_each(|v| inner.scope.bind(v, Type::I64))?;
-        let mut owned = self.owned(k, &mut inner)?;
+        let mut owned = self.owned(k, inner)?;
         kernel_body(&k.body, self.vars)?;
         owned.body(&k.body)?;
         last_versions(k, &owned)?;
         let types = inner.open_body(&k.body)?;
-        self.kernel_results(&k.kind, &types, &mut inner)
+        self.kernel_results(&k.kind, &types, inner)
     }
 
     /// Binds the arrays that a kernel owns.

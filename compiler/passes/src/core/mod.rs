@@ -1,5 +1,6 @@
 //! CORE to CORE: what is done to a program before it is flattened, one file or folder per pass.
 
+pub(crate) mod apart;
 pub(crate) mod counters;
 pub mod fuse;
 pub(crate) mod if_conversion;

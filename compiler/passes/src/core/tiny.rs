@@ -129,7 +129,9 @@ impl Outside<'_> {
         let body = tiny.body(&body, false).expect("arguments have the types of parameters");
         self.types = tiny.types();
         out.extend(body.stms);
-        for (p, a) in stm.pat.iter().zip(body.results) {
+        // What is no small array is bound by the call itself.
+        let made = stm.pat.iter().zip(body.results).filter(|(p, a)| *a != Atom::Var(p.var));
+        for (p, a) in made {
             out.push(Stm { pat: vec![p.clone()], exp: Exp::Atom(a), span: stm.span });
         }
     }

@@ -33,8 +33,8 @@ pub(super) struct Derivatives {
     made: HashMap<(FunId, Mode), FunId>,
     /// Versions without a body yet, the first to be made first: they may be made of each other.
     open: VecDeque<(FunId, Mode)>,
-    /// Functions with a derivative given by hand, with how many of their parameters are captured.
-    given: HashMap<FunId, usize>,
+    /// Functions with a derivative given by hand.
+    given: HashMap<FunId, reverse::Given>,
     /// Number of derivatives around the code that is being lowered.
     pub depth: usize,
 }

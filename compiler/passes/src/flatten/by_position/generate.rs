@@ -156,6 +156,19 @@ impl Generator<'_> {
         Type { dims: ty.dims.iter().map(first).collect(), ..ty.clone() }
     }
 
+    /// What is in an array, without the room behind it.
+    fn exact(&mut self, a: Atom, span: Span, out: &mut Vec<Stm>) -> Atom {
+        let Some((v, ty)) = a.var().and_then(|v| Some((v, self.type_of(v)?.clone()))) else { return a };
+        let Some(Dim::Size(len)) = ty.dims.first().copied() else { return a };
+        if self.roomy(&ty) == ty {
+            return a;
+        }
+        let part = Param { var: self.vars.fresh_like(v), ty };
+        self.note(&part);
+        push(out, &part, Exp::Slice { arr: v, start: Atom::i64(0), len, stride: Atom::i64(1) }, span);
+        part.var.into()
+    }
+
     /// Says that a buffer's content is a version from here on.
     fn mark(&mut self, buffer: Var, version: Var, span: Span, out: &mut Vec<Stm>) {
         if let Some(ty) = self.names.get(&buffer).cloned() {
@@ -263,7 +276,8 @@ impl Generator<'_> {
             Exp::Loop { params, form, body } => self.inner_loop(stm, params, form, body, out)?,
             Exp::Update { arr, at, value } => {
                 let arr = self.changeable(*arr, &stm.pat[0].ty, stm.span, out)?;
-                let exp = Exp::Update { arr, at: at.clone(), value: *value };
+                let value = self.exact(*value, stm.span, out);
+                let exp = Exp::Update { arr, at: at.clone(), value };
                 self.version(&stm.pat[0], arr, exp, stm.span, out);
             }
             Exp::Scatter { dests, width, inputs, lam } => {
@@ -388,7 +402,8 @@ impl Generator<'_> {
         let ty = self.names.get(&to.buffer)?.clone();
         if !to.at.is_empty() {
             let next = Param { var: self.vars.fresh_like(to.buffer), ty };
-            let exp = Exp::Update { arr: to.buffer, at: At::indices(&to.at), value: a };
+            let value = self.exact(a, span, out);
+            let exp = Exp::Update { arr: to.buffer, at: At::indices(&to.at), value };
             push(out, &next, exp, span);
             return Some(());
         }

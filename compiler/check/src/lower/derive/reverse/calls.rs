@@ -19,12 +19,12 @@ impl Reverse {
         args: &[Atom],
         tapes: Option<Tapes>,
     ) -> R<()> {
-        let captured = lo.derivatives.given.get(&id).copied().unwrap_or(0);
-        if args[..captured].iter().any(|a| self.is_active(*a)) {
+        let given = lo.derivatives.given.get(&id).copied();
+        if args[..given.map_or(0, |g| g.captured)].iter().any(|a| self.is_active(*a)) {
             let what = "in what a function with a derivative given by hand uses beside its argument";
             return Err(super::super::rules::no_derivative(lo, what));
         }
-        if captured == 0 && lo.is_plain(id) && !lo.derivatives.given.contains_key(&id) {
+        if given.is_none() && lo.is_plain(id) {
             return self.back_plain_call(lo, adjoints, id, args);
         }
         let made = lo.reversed_function(id);
@@ -32,8 +32,10 @@ impl Reverse {
             (lo.out.funs[id.0 as usize].params.clone(), lo.out.funs[made.0 as usize].ret.clone());
         let mut all = args.to_vec();
         all.extend(tapes.into_iter().flat_map(flat));
-        for (p, d) in pat.iter().zip(adjoints) {
-            if is_float(&p.ty) {
+        for (i, (p, d)) in pat.iter().zip(adjoints).enumerate() {
+            if given.is_some_and(|g| i >= g.results) {
+                all.push(p.var.into());
+            } else if is_float(&p.ty) {
                 all.push(match d {
                     Some(d) => lo.as_type(*d, &p.ty),
                     None => lo.zeros(&p.ty)?,

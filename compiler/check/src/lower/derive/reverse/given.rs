@@ -1,7 +1,8 @@
-//! `with_vjp f back x`: `f x`, of which `back x dy` is said to be `vjp f x dy`.
+//! `with_vjp f back x`: `f x`, of which `back x dy` is said to be `vjp f x dy`; and `with_vjp_tape f back x`, where `f x` is a pair of
+//! the result and of what `back` takes in place of `x`.
 //!
 //! Both become functions of CORE, with the same parameters: what the two capture, then `x`; the second also gets the adjoints of the
-//! first one's results. So the sweep backward finds it where the backward version of any called function is.
+//! first one's results, and what is kept itself. So the sweep backward finds it where the backward version of any called function is.
 
 use super::super::super::abstraction::Abstract;
 use super::super::super::build::Block;
@@ -15,22 +16,51 @@ use par_ir::core::{Body, Exp, Fun, FunId, Param};
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Type};
 
+/// A function with a derivative given by hand.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Given {
+    /// How many of its parameters are captured.
+    pub captured: usize,
+    /// How many results it has before those that are kept for the derivative.
+    pub results: usize,
+}
+
 impl<'p> Lower<'p> {
+    /// `with_vjp_tape f back x`.
+    pub fn with_vjp_tape(&mut self, f: &Val<'p>, back: &Val<'p>, x: &Val<'p>) -> R<Val<'p>> {
+        match self.called_with_vjp(f, back, x, true)? {
+            Val::Tuple(parts) if parts.len() == 2 => {
+                Ok(parts.into_iter().next().unwrap_or(Val::Tuple(vec![])))
+            }
+            _ => Err(self.internal("a pair of a result and of what is kept")),
+        }
+    }
+
     /// `with_vjp f back x`.
     pub fn with_vjp(&mut self, f: &Val<'p>, back: &Val<'p>, x: &Val<'p>) -> R<Val<'p>> {
+        self.called_with_vjp(f, back, x, false)
+    }
+
+    fn called_with_vjp(&mut self, f: &Val<'p>, back: &Val<'p>, x: &Val<'p>, keeps: bool) -> R<Val<'p>> {
         if x.has_fun() {
             return Err(self.function_value("the argument of a derivative"));
         }
         let caller = std::mem::take(&mut self.blocks);
         self.blocks.push(Block::default());
-        let made = self.in_function(|lo| lo.given(f, back, x));
+        let made = self.in_function(|lo| lo.given(f, back, x, keeps));
         self.blocks = caller;
         let (instance, args) = made?;
         self.call_instance(&instance, args)
     }
 
     /// The function that calls `f`, and its arguments; its backward version calls `back`.
-    fn given(&mut self, f: &Val<'p>, back: &Val<'p>, x: &Val<'p>) -> R<(Instance<'p>, Vec<Atom>)> {
+    fn given(
+        &mut self,
+        f: &Val<'p>,
+        back: &Val<'p>,
+        x: &Val<'p>,
+        keeps: bool,
+    ) -> R<(Instance<'p>, Vec<Atom>)> {
         let mut formal = Abstract::default();
         let (ff, bb) = (formal.part(self, f)?, formal.part(self, back)?);
         let captured = formal.params.len();
@@ -39,8 +69,17 @@ impl<'p> Lower<'p> {
         if y.has_fun() {
             return Err(self.function_value("a function that is differentiated"));
         }
-        let mut ret = Vec::new();
-        self.entry_ret(&y, &mut Vec::new(), &mut ret);
+        let (mut ret, mut results) = (Vec::new(), usize::MAX);
+        match &y {
+            Val::Tuple(parts) if keeps => {
+                let mut named = Vec::new();
+                for part in parts {
+                    self.entry_ret(part, &mut named, &mut ret);
+                    results = results.min(ret.len());
+                }
+            }
+            y => self.entry_ret(y, &mut Vec::new(), &mut ret),
+        }
         let block = self.blocks.pop().unwrap_or_default();
         let id = self.function(
             "given",
@@ -58,9 +97,9 @@ impl<'p> Lower<'p> {
         let mut subst: Subst =
             instance.params.iter().copied().zip(params.iter().map(|p| p.var.into())).collect();
         let mut adjoints = Vec::new();
-        for p in &ret {
+        for (i, p) in ret.iter().enumerate() {
             let ty = p.ty.substituted(&subst);
-            if is_float(&ty) || shapes(&ty) {
+            if i >= results || is_float(&ty) || shapes(&ty) {
                 let copy = self.param("d", ty);
                 subst.insert(p.var, copy.var.into());
                 adjoints.push(copy.var);
@@ -72,7 +111,15 @@ impl<'p> Lower<'p> {
         }
         let known = instance.params.iter().copied().zip(params.iter().map(|p| p.var.into())).collect();
         let dy = self.filled_in(&instance, adjoints, known)?;
-        let dx = self.apply(&bb, vec![xx.clone(), dy], None)?;
+        let (at, dy) = match dy {
+            Val::Tuple(parts) if keeps => {
+                let mut parts = parts.into_iter();
+                let dy = parts.next().unwrap_or(Val::Tuple(vec![]));
+                (parts.next().unwrap_or(Val::Tuple(vec![])), dy)
+            }
+            dy => (xx.clone(), dy),
+        };
+        let dx = self.apply(&bb, vec![at, dy], None)?;
         let dx = self.like(&dx, &xx, DIRECTION, true)?;
         let mut derivatives = Vec::new();
         for p in &params[..captured] {
@@ -87,7 +134,7 @@ impl<'p> Lower<'p> {
         let block = self.blocks.pop().unwrap_or_default();
         let made = self.function("given*", params, ret, Body { stms: block.stms, results: derivatives });
         self.derivatives.made.insert((id, Mode::Reverse), made);
-        self.derivatives.given.insert(id, captured);
+        self.derivatives.given.insert(id, Given { captured, results });
         Ok((instance, formal.args))
     }
 

@@ -25,6 +25,22 @@ pub(super) struct Rows<'a> {
     pub extra: Vec<Var>,
     /// Tapes of the calls in the rows.
     pub tapes: Option<[Var; 2]>,
+    pub window: Option<Window<'a>>,
+}
+
+/// Place of an operator's inputs, if they are parts of others.
+pub(super) struct Window<'a> {
+    /// The whole inputs.
+    pub of: &'a [Var],
+    /// The number of the first row.
+    pub start: Atom,
+}
+
+impl Rows<'_> {
+    /// The arrays that the inputs are, or are parts of.
+    fn whole(&self) -> &[Var] {
+        self.window.as_ref().map_or(self.inputs, |w| w.of)
+    }
 }
 
 /// Targets of the components of a row.
@@ -59,7 +75,11 @@ impl Reverse {
     ) -> R<()> {
         let tapes = rows.tapes.map_or_else(Vec::new, |t| t.to_vec());
         let distant = self.distant(lo, rows);
-        let index = (!distant.is_empty()).then(|| lo.iota(rows.width));
+        let start = rows.window.as_ref().map_or(Atom::i64(0), |w| w.start);
+        let index = match distant[..] {
+            [] => None,
+            _ => Some(lo.places_from(start, rows.width)?),
+        };
         let all: Vec<Var> =
             rows.inputs.iter().chain(&rows.extra).chain(&tapes).chain(&index).copied().collect();
         let arrays: Vec<Val<'p>> = all.iter().map(|v| lo.val_of(*v)).collect();
@@ -91,7 +111,7 @@ impl Reverse {
                 rev.back(lo, steps)
             })?;
             for i in &distant {
-                self.as_elements_of(lo, &mut scope, (rows.inputs[*i], index[0]), given[*i])?;
+                self.as_elements_of(lo, &mut scope, (rows.whole()[*i], index[0]), given[*i])?;
             }
             let parts;
             (exports, parts) = self.row_exports(lo, rows, (given, index.first().copied()), scope)?;
@@ -118,7 +138,7 @@ impl Reverse {
             let matrix = p.ty.rank() > 0 && lo.type_of(*v).is_regular();
             is_outside && matrix && reads_elements(&rows.lam.body, p.var)
         };
-        let inputs = rows.inputs.iter().zip(&rows.lam.params);
+        let inputs = rows.whole().iter().zip(&rows.lam.params);
         inputs.enumerate().filter(|(_, input)| is_distant(*input)).map(|(i, _)| i).collect()
     }
 

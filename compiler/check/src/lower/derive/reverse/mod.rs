@@ -24,6 +24,7 @@ mod calls;
 mod checkpoints;
 mod columns;
 mod elements;
+mod extremum;
 mod given;
 mod hist;
 mod inner;
@@ -41,9 +42,11 @@ mod tape;
 mod undo;
 mod writes;
 
+use super::super::recursion::columns;
 use super::super::value::Val;
 use super::super::{Lower, R};
 use super::{DIRECTION, Placed};
+pub(super) use given::Given;
 use par_ir::core::Exp;
 use par_ir::visit::Subst;
 use par_ir::{Atom, Scalar, Type, Var};
@@ -135,7 +138,8 @@ impl<'p> Lower<'p> {
         x: &Val<'p>,
         dy: &mut dyn FnMut(&mut Self, &Val<'p>) -> R<Val<'p>>,
     ) -> R<(Val<'p>, Val<'p>)> {
-        let (copies, y, stms) = self.at_copy(f, x)?;
+        let (copies, y, mut stms) = self.at_copy(f, x)?;
+        extremum::joined(&mut stms, &columns(&y));
         let mut reverse = Reverse { scopes: vec![Scope::default()], ..Reverse::default() };
         let floats = copies.iter().zip(x.leaves()).filter(|(_, (_, p))| p.is_float());
         floats.filter_map(|(copy, _)| copy.var()).for_each(|v| reverse.input(v));

@@ -53,7 +53,7 @@ impl Reverse {
         }
     }
 
-    fn back_slice(&mut self, lo: &mut Lower, arr: Var, cut: Cut, d: Var) -> R<()> {
+    pub(super) fn back_slice(&mut self, lo: &mut Lower, arr: Var, cut: Cut, d: Var) -> R<()> {
         if !self.active.contains(&arr) {
             return Ok(());
         }

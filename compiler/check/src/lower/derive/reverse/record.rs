@@ -2,10 +2,12 @@
 //!
 //! A function with the suffix `^` gives two tapes beside its results, one of integers and one of floats. On them stand, for each call in its body
 //! in order: how long the call's own tapes are, the call's results, and its tapes. An arm of a branch and the rows of a map are framed alike.
-//! So what a recursion computes is kept once, and going backward every call is entered once.
+//! So what a recursion computes is kept once, and going backward every call is entered once. The tapes of the last statement of a body are
+//! what is left of the body's: how long they are is not kept, and for many functions no number is kept for a call but its result.
 //!
 //! ```text
-//! f^ (x) = … let (y, ti, tf) = f^ (z) …  in (result, [length ti, length tf] ++ ti, [y] ++ tf)
+//! f^ (x) = … let (y, ti, tf) = f^ (z) …  in (result, ti, [y] ++ tf)
+//! f^ (x) = … let (a, ai, af) = f^ (z) … let (b, bi, bf) = f^ (y) …  in (result, [length ai, length af] ++ ai ++ bi, [a] ++ af ++ [b] ++ bf)
 //! ```
 //!
 //! Calls inside of loops and reductions are not kept: they are made again.
@@ -39,6 +41,8 @@ struct Recorder {
     pieces: [Vec<(Atom, Var)>; 2],
     /// Scalars behind them.
     last: [Vec<Atom>; 2],
+    /// Statements with calls that are still to come in the body.
+    left: usize,
 }
 
 impl Lower<'_> {
@@ -51,6 +55,11 @@ impl Lower<'_> {
             Exp::Map { lam, .. } => inside(&lam.body),
             _ => false,
         }
+    }
+
+    /// The number of statements that are taped.
+    pub(super) fn taped_count(&self, stms: &[Stm]) -> usize {
+        stms.iter().filter(|s| self.is_taped(&s.exp)).count()
     }
 
     /// True for a function of a few scalars, which stays in a kernel: its derivative forward costs less than to keep its calls.
@@ -133,13 +142,18 @@ pub(super) fn last_tapes(pat: &[Param]) -> Tapes {
 impl Recorder {
     /// Emits a body's statements: its tapes.
     fn body(&mut self, lo: &mut Lower, stms: Vec<Stm>) -> R<Tapes> {
-        let outer = (std::mem::take(&mut self.pieces), std::mem::take(&mut self.last));
+        let left = lo.taped_count(&stms);
+        let outer = (
+            std::mem::take(&mut self.pieces),
+            std::mem::take(&mut self.last),
+            std::mem::replace(&mut self.left, left),
+        );
         for stm in stms {
             lo.span = stm.span;
             super::super::super::deep(|| self.statement(lo, stm))?;
         }
         let pieces = [self.tape(lo, 0)?, self.tape(lo, 1)?];
-        (self.pieces, self.last) = outer;
+        (self.pieces, self.last, self.left) = outer;
         Ok(pieces)
     }
 
@@ -152,11 +166,14 @@ impl Recorder {
         let kept = pat.clone();
         pat.extend(lo.tape_params());
         let tapes = last_tapes(&pat);
+        self.left -= 1;
+        // Those of the last statement are what is left.
+        let sizes = if self.left > 0 { tapes.map(|t| t.0).to_vec() } else { Vec::new() };
         match exp {
             Exp::Call(id, args) => {
                 let made = lo.recorded_function(id);
                 lo.push(pat, Exp::Call(made, args));
-                self.last[0].extend(tapes.map(|t| t.0));
+                self.last[0].extend(sizes);
                 for p in &kept {
                     self.keep(lo, p)?;
                 }
@@ -172,7 +189,7 @@ impl Recorder {
                     return Err(lo.internal("a branch has two arms"));
                 };
                 lo.push(pat, Exp::If { cond, then, other });
-                self.last[0].extend(tapes.map(|t| t.0));
+                self.last[0].extend(sizes);
             }
             Exp::Map { width, inputs, lam } => return self.rows(lo, kept, (width, inputs, lam)),
             _ => return Err(lo.internal("code with calls was expected")),

@@ -9,13 +9,16 @@ use par_ir::{Atom, Dim, Prim, Span, Type, Var};
 /// A place on two tapes.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
-    pub arrays: [Var; 2],
-    pub at: [Atom; 2],
+    arrays: [Var; 2],
+    at: [Atom; 2],
+    /// Statements that are still to come whose calls were kept.
+    pub left: usize,
 }
 
 impl Frame {
+    /// The beginning of two tapes.
     pub fn new(arrays: [Var; 2]) -> Frame {
-        Frame { arrays, at: [Atom::i64(0); 2] }
+        Frame { arrays, at: [Atom::i64(0); 2], left: 0 }
     }
 
     /// The next number on a tape.
@@ -33,6 +36,35 @@ impl Frame {
         let part = lo.emit("kept", ty, Exp::Slice { arr, start, len: n, stride: Atom::i64(1) });
         self.at[tape] = lo.add(start, n);
         part
+    }
+
+    /// What is left of the tapes.
+    fn rest(&mut self, lo: &mut Lower) -> R<Tapes> {
+        let mut rest = Vec::new();
+        for i in 0..TAPES.len() {
+            let Some(Dim::Size(n)) = lo.type_of(self.arrays[i]).dims.first().copied() else {
+                return Err(lo.internal("a tape has a size"));
+            };
+            rest.push(if self.at[i] == Atom::i64(0) {
+                (n, self.arrays[i])
+            } else {
+                let left = lo.sub(n, self.at[i]);
+                (left, self.array(lo, i, left))
+            });
+        }
+        Ok([rest[0], rest[1]])
+    }
+
+    /// Sizes of the tapes of the statement that begins here, unless it is the last: then they are what is left.
+    fn sizes(&mut self, lo: &mut Lower) -> Option<[Atom; 2]> {
+        (self.left > 0).then(|| [self.scalar(lo, 0), self.scalar(lo, 0)])
+    }
+
+    fn tapes_or_rest(&mut self, lo: &mut Lower, sizes: Option<[Atom; 2]>) -> R<Tapes> {
+        match sizes {
+            Some(sizes) => Ok(self.tapes(lo, sizes)),
+            None => self.rest(lo),
+        }
     }
 
     /// Tapes of these sizes.
@@ -55,13 +87,14 @@ impl Reverse {
             lo.push(all, Exp::Call(made, args.clone()));
             return Ok(Kept::Tapes(tapes));
         };
+        frame.left = frame.left.saturating_sub(1);
         let kept = match exp {
             Exp::Map { width, inputs, lam } => {
                 self.replayed_rows(lo, &mut frame, pat, (*width, inputs, lam))?
             }
             Exp::If { cond, then, other } => {
-                let sizes = [frame.scalar(lo, 0), frame.scalar(lo, 0)];
-                let tapes = frame.tapes(lo, sizes);
+                let sizes = frame.sizes(lo);
+                let tapes = frame.tapes_or_rest(lo, sizes)?;
                 let mut arms = Vec::new();
                 for arm in [then, other] {
                     arms.push(self.replayed(lo, Frame::new(tapes.map(|t| t.1)), arm)?);
@@ -73,11 +106,11 @@ impl Reverse {
                 Kept::Tapes(tapes)
             }
             Exp::Call(..) => {
-                let sizes = [frame.scalar(lo, 0), frame.scalar(lo, 0)];
+                let sizes = frame.sizes(lo);
                 for p in pat {
                     self.replay_result(lo, &mut frame, p)?;
                 }
-                Kept::Tapes(frame.tapes(lo, sizes))
+                Kept::Tapes(frame.tapes_or_rest(lo, sizes)?)
             }
             _ => return Err(lo.internal("code with calls was expected")),
         };

@@ -12,10 +12,14 @@ use par_ir::place::{Construct, Part, Rule};
 impl Lower<'_> {
     /// Notes how a statement is gone back through.
     pub(super) fn note_rule(&mut self, pat: &[Param], exp: &Exp, kept: &Kept) {
-        let Some(text) = text(exp) else { return };
+        let Some(mut text) = text(exp) else { return };
+        if let Kept::First(_) = kept {
+            text = "only the row that gave the result, computed again";
+        }
         let kept = match (exp, kept) {
             (Exp::Loop { params, .. }, Kept::Tape(tape)) => columns_in_words(tape, params),
             (_, Kept::Origins(_)) => vec!["8 bytes for each element of the result, its position".into()],
+            (_, Kept::First(_)) => vec!["8 bytes: which row gave the result".into()],
             (_, Kept::Tapes(_)) => vec!["8 bytes for each number that calls result in".into()],
             (_, Kept::Rows(_)) => vec!["8 bytes for each number that calls in rows result in".into()],
             _ => Vec::new(),

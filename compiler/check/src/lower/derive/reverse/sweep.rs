@@ -24,6 +24,8 @@ pub(super) enum Kept {
     Nothing,
     /// Positions that the elements of a filter or a sort come from.
     Origins(Var),
+    /// The number of the row that gave the least or the greatest.
+    First(Var),
     Tape(Tape),
     /// Of a call, or of the arm of a branch.
     Tapes(Tapes),
@@ -35,12 +37,16 @@ impl Reverse {
     /// Emits statements. Gives those to go back through.
     pub(super) fn forward(&mut self, lo: &mut Lower, stms: Vec<Stm>) -> R<Vec<Step>> {
         let before = lo.span;
+        let left = self.tape.as_mut().map(|frame| std::mem::replace(&mut frame.left, lo.taped_count(&stms)));
         let mut steps = Vec::new();
         for stm in stms {
             lo.span = stm.span;
             if let Some(step) = super::super::super::deep(|| self.advance(lo, stm))? {
                 steps.push(step);
             }
+        }
+        if let (Some(frame), Some(left)) = (&mut self.tape, left) {
+            frame.left = left;
         }
         lo.span = before;
         Ok(steps)
@@ -87,10 +93,13 @@ impl Reverse {
                 let tape = self.record(lo, &pat, &params, &form, &body)?;
                 (Exp::Loop { params, form, body }, Kept::Tape(tape))
             }
-            exp => {
-                lo.push(pat.clone(), exp.clone());
-                (exp, Kept::Nothing)
-            }
+            exp => match self.extremum(lo, &pat, &exp)? {
+                Some(first) => (exp, Kept::First(first)),
+                None => {
+                    lo.push(pat.clone(), exp.clone());
+                    (exp, Kept::Nothing)
+                }
+            },
         };
         Ok(Some(Step { pat, exp, span, kept }))
     }
@@ -138,12 +147,19 @@ impl Reverse {
             }
             Exp::Map { width, inputs, lam } => {
                 let tapes = if let Kept::Rows(tapes) = kept { Some(tapes) } else { None };
-                let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes };
+                let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes, window: None };
                 self.back_map(lo, rows, &adjoints)
             }
             Exp::Filter { width, inputs, lam } => match kept {
                 Kept::Origins(places) => {
-                    let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None };
+                    let rows = Rows {
+                        width,
+                        inputs: &inputs,
+                        lam: &lam,
+                        extra: Vec::new(),
+                        tapes: None,
+                        window: None,
+                    };
                     self.back_filter(lo, rows, &adjoints, places)
                 }
                 _ => Err(lo.internal("a filter without positions")),
@@ -153,19 +169,26 @@ impl Reverse {
                 _ => Ok(()),
             },
             Exp::Reduce { width, inputs, lam, op, neutral } => {
-                let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None };
-                self.back_reduce(lo, rows, (&op, &neutral), (&pat, &adjoints))
+                let rows =
+                    Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None, window: None };
+                match (kept, adjoints[0]) {
+                    (Kept::First(first), Some(d)) => self.back_extremum(lo, &rows, first.into(), d),
+                    _ => self.back_reduce(lo, rows, (&op, &neutral), (&pat, &adjoints)),
+                }
             }
             Exp::Scan { width, inputs, lam, op, neutral, exclusive } => {
-                let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None };
+                let rows =
+                    Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None, window: None };
                 self.back_scan(lo, rows, (&op, &neutral, exclusive), &adjoints)
             }
             Exp::Scatter { dests, width, inputs, lam } => {
-                let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None };
+                let rows =
+                    Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None, window: None };
                 self.back_scatter(lo, rows, &dests, &adjoints)
             }
             Exp::Hist { dests, width, inputs, lam, op, neutral } => {
-                let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None };
+                let rows =
+                    Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None, window: None };
                 self.back_hist(lo, rows, &dests, (&op, &neutral), (&pat, &adjoints))
             }
             exp => match adjoints[0] {
