@@ -27,21 +27,37 @@ fn maps_and_reductions() {
             "{op}"
         );
     }
-    let long = "entry main (xs: []i64) : []i64 = map (\\x -> loop y = x while y % 3 > 0 do y / 2) xs";
+    let long = "entry main (xs: []i64) : []i64 = map (\\x -> loop y = x while i64.popc y > 3 do y - 1) xs";
     assert_eq!(schedules(long), ["one by one"]);
 }
 
 #[test]
 fn divisions() {
-    for prim in ["i8", "u8", "i16", "u16", "i32", "u32"] {
+    for prim in ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"] {
         for division in ["x / 7", "x % 7", "x // 7", "x %% k"] {
             let entry = format!("entry main [n] (k: {prim}) (xs: [n]{prim}) : [n]{prim}");
             let all = schedules(&format!("{entry} = map (\\x -> {division}) xs"));
             assert!(all.last().is_some_and(|s| s.starts_with("lanes: ")), "{prim}: {division}: {all:?}");
         }
     }
-    // Floats do not hold all of them.
-    assert_eq!(schedules("entry main [n] (xs: [n]i64) : [n]i64 = map (\\x -> x / 7) xs"), ["one by one"]);
+    // Floats hold neither this divisor nor its multiples.
+    let large = "entry main [n] (xs: [n]i64) : [n]i64 = map (\\x -> x / 1125899906842625) xs";
+    assert_eq!(schedules(large), ["one by one"]);
+}
+
+#[test]
+fn scans_with_any_operator() {
+    for (op, lanes) in [
+        ("(a * c, b * c + d)", "lanes: 8"),
+        ("if b > d then (a, b) else (c, d)", "lanes: 8"),
+        ("(f64.max a c, b * d)", "lanes: 8"),
+    ] {
+        let entry = "entry main [n] (xs: [n](f64, f64)) : [n](f64, f64)";
+        let scan = format!("{entry} = scan (\\(a, b) (c, d) -> {op}) (1, 0) xs");
+        assert_eq!(schedules(&scan), [lanes], "{op}");
+    }
+    let called = "entry main (xs: []f64) : []f64 = scan (\\x y -> f64.pow x y) 1 xs";
+    assert_eq!(schedules(called), ["one by one"]);
 }
 
 #[test]
