@@ -49,7 +49,7 @@ impl Division {
         let has_digits = prim.size() >= 4 && !(prim.is_signed() && op == BinOp::Rem);
         let by = match divisor {
             Some(n) if has_digits && n > 1 && n & (n - 1) == 0 => By::Digits(n.trailing_zeros()),
-            Some(n) if prim.size() == 8 && n.unsigned_abs() >> DIGITS > 0 => return None,
+            Some(n) if prim.size() == 8 && size(prim, n) >> DIGITS > 0 => return None,
             Some(n) if n != 0 => By::Constant,
             _ => By::Any,
         };
@@ -177,4 +177,9 @@ impl Division {
         let divides = s.e.b.ins().icmp(IntCC::NotEqual, y, zero);
         s.blend_register(divides, result, zero)
     }
+}
+
+/// The size of a constant, which is there as an `i64`.
+fn size(p: Prim, n: i64) -> u64 {
+    if p.is_signed() { n.unsigned_abs() } else { n as u64 }
 }
