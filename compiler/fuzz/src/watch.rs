@@ -40,7 +40,7 @@ pub fn within<T>(limit: Duration, token: &CancelToken, work: impl FnOnce() -> T)
 /// Work that is watched by the one thread that watches all of it. Starting one for each call took longer than most calls.
 struct Watched(u64);
 
-/// What is watched, and how much has been.
+/// The work that is being watched, with the number of the next.
 #[derive(Default)]
 struct Watches {
     next: u64,

@@ -183,7 +183,7 @@ pub const LANES_VECTORS: usize = 2;
 pub const LANES_STRAIGHT: usize = 24;
 /// Vectors that registers hold.
 pub const LANES_REGISTERS: usize = 16;
-/// Vectors that short code may need: some are read from the stack without waiting.
+/// Vectors that short code and loops may need: some are read from the stack without waiting.
 pub const LANES_REGISTERS_STRAIGHT: usize = 24;
 /// Scalars of lanes, like indices of elements that are read one by one, that straight code holds at the same time without being slower
 /// than on fewer lanes: anti-diagonals of a matrix took twice the time with three in each of 16 lanes, and as long with 8 as with 4.

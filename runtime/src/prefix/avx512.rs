@@ -138,72 +138,6 @@ moves!(up_i64, __m512i, _mm512_alignr_epi64, same, same);
 moves!(up_f32, __m512, _mm512_alignr_epi32, _mm512_castps_si512, _mm512_castsi512_ps);
 moves!(up_f64, __m512d, _mm512_alignr_epi64, _mm512_castpd_si512, _mm512_castsi512_pd);
 
-macro_rules! integers_of_32 {
-    ($name:ident, $combine:ident) => {
-        #[allow(non_snake_case)]
-        pub mod $name {
-            use super::super::*;
-            scans!(
-                i32,
-                16,
-                u16,
-                $combine,
-                _mm512_set1_epi32,
-                _mm512_loadu_si512,
-                _mm512_storeu_si512,
-                _mm512_stream_si512,
-                |x| _mm512_permutexvar_epi32(_mm512_set1_epi32(15), x),
-                up_i32,
-                [1, 2, 4, 8]
-            );
-            #[inline]
-            #[target_feature(enable = "avx512f")]
-            fn first(x: __m512i) -> i32 {
-                _mm512_cvtsi512_si32(x)
-            }
-        }
-    };
-}
-
-macro_rules! integers_of_64 {
-    ($name:ident, $combine:ident) => {
-        #[allow(non_snake_case)]
-        pub mod $name {
-            use super::super::*;
-            scans!(
-                i64,
-                8,
-                u8,
-                $combine,
-                _mm512_set1_epi64,
-                _mm512_loadu_si512,
-                _mm512_storeu_si512,
-                _mm512_stream_si512,
-                |x| _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x),
-                up_i64,
-                [1, 2, 4]
-            );
-            #[inline]
-            #[target_feature(enable = "avx512f")]
-            fn first(x: __m512i) -> i64 {
-                _mm_cvtsi128_si64(_mm512_castsi512_si128(x))
-            }
-        }
-    };
-}
-
-pub mod i32 {
-    integers_of_32!(Add, _mm512_mask_add_epi32);
-    integers_of_32!(Min, _mm512_mask_min_epi32);
-    integers_of_32!(Max, _mm512_mask_max_epi32);
-}
-
-pub mod i64 {
-    integers_of_64!(Add, _mm512_mask_add_epi64);
-    integers_of_64!(Min, _mm512_mask_min_epi64);
-    integers_of_64!(Max, _mm512_mask_max_epi64);
-}
-
 /// The smaller or larger of two floats where a mask has a bit, the first operand there if the second is no number; elsewhere `other`.
 macro_rules! extremum {
     ($name:ident, $vector:ty, $mask:ty, $extremum:ident, $compare:ident, $move:ident) => {
@@ -222,68 +156,46 @@ extremum!(most_f32, __m512, u16, _mm512_mask_max_ps, _mm512_mask_cmp_ps_mask, _m
 extremum!(least_f64, __m512d, u8, _mm512_mask_min_pd, _mm512_mask_cmp_pd_mask, _mm512_mask_mov_pd);
 extremum!(most_f64, __m512d, u8, _mm512_mask_max_pd, _mm512_mask_cmp_pd_mask, _mm512_mask_mov_pd);
 
-macro_rules! floats_of_32 {
-    ($name:ident, $combine:ident) => {
-        #[allow(non_snake_case)]
-        pub mod $name {
-            use super::super::*;
-            scans!(
-                f32,
-                16,
-                u16,
-                $combine,
-                _mm512_set1_ps,
-                _mm512_loadu_ps,
-                _mm512_storeu_ps,
-                _mm512_stream_ps,
-                |x| _mm512_permutexvar_ps(_mm512_set1_epi32(15), x),
-                up_f32,
-                [1, 2, 4, 8]
-            );
-            #[inline]
-            #[target_feature(enable = "avx512f")]
-            fn first(x: __m512) -> f32 {
-                _mm512_cvtss_f32(x)
-            }
+/// A module for each operator on one type.
+macro_rules! operators {
+    (
+        $t:ident, $lanes:literal, $mask:ty, $vector:ty, $splat:ident, $load:ident, $store:ident, $stream:ident,
+        $last:expr, $first:expr, $up:ident, $distances:tt, $($name:ident $combine:ident)*
+    ) => {
+        pub mod $t {
+            $(#[allow(non_snake_case)]
+            pub mod $name {
+                use super::super::*;
+                scans!(
+                    $t, $lanes, $mask, $combine, $splat, $load, $store, $stream, $last, $up, $distances
+                );
+                #[inline]
+                #[target_feature(enable = "avx512f")]
+                fn first(x: $vector) -> $t {
+                    $first(x)
+                }
+            })*
         }
     };
 }
 
-macro_rules! floats_of_64 {
-    ($name:ident, $combine:ident) => {
-        #[allow(non_snake_case)]
-        pub mod $name {
-            use super::super::*;
-            scans!(
-                f64,
-                8,
-                u8,
-                $combine,
-                _mm512_set1_pd,
-                _mm512_loadu_pd,
-                _mm512_storeu_pd,
-                _mm512_stream_pd,
-                |x| _mm512_permutexvar_pd(_mm512_set1_epi64(7), x),
-                up_f64,
-                [1, 2, 4]
-            );
-            #[inline]
-            #[target_feature(enable = "avx512f")]
-            fn first(x: __m512d) -> f64 {
-                _mm512_cvtsd_f64(x)
-            }
-        }
-    };
-}
-
-pub mod f32 {
-    floats_of_32!(Add, _mm512_mask_add_ps);
-    floats_of_32!(Min, least_f32);
-    floats_of_32!(Max, most_f32);
-}
-
-pub mod f64 {
-    floats_of_64!(Add, _mm512_mask_add_pd);
-    floats_of_64!(Min, least_f64);
-    floats_of_64!(Max, most_f64);
-}
+operators!(
+    i32, 16, u16, __m512i, _mm512_set1_epi32, _mm512_loadu_si512, _mm512_storeu_si512, _mm512_stream_si512,
+    |x| _mm512_permutexvar_epi32(_mm512_set1_epi32(15), x), |x| _mm512_cvtsi512_si32(x), up_i32, [1, 2, 4, 8],
+    Add _mm512_mask_add_epi32 Min _mm512_mask_min_epi32 Max _mm512_mask_max_epi32
+);
+operators!(
+    i64, 8, u8, __m512i, _mm512_set1_epi64, _mm512_loadu_si512, _mm512_storeu_si512, _mm512_stream_si512,
+    |x| _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x), |x| _mm_cvtsi128_si64(_mm512_castsi512_si128(x)), up_i64, [1, 2, 4],
+    Add _mm512_mask_add_epi64 Min _mm512_mask_min_epi64 Max _mm512_mask_max_epi64
+);
+operators!(
+    f32, 16, u16, __m512, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_stream_ps,
+    |x| _mm512_permutexvar_ps(_mm512_set1_epi32(15), x), |x| _mm512_cvtss_f32(x), up_f32, [1, 2, 4, 8],
+    Add _mm512_mask_add_ps Min least_f32 Max most_f32
+);
+operators!(
+    f64, 8, u8, __m512d, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_stream_pd,
+    |x| _mm512_permutexvar_pd(_mm512_set1_epi64(7), x), |x| _mm512_cvtsd_f64(x), up_f64, [1, 2, 4],
+    Add _mm512_mask_add_pd Min least_f64 Max most_f64
+);

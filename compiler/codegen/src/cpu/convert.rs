@@ -84,7 +84,7 @@ fn float_to_int(b: &mut FunctionBuilder, to: Prim, x: Value) -> Value {
     b.ins().ireduce(clif_type(to), n)
 }
 
-/// What is too large for an integer with a sign is converted without its first digit.
+/// Conversion to an unsigned integer by the signed one: a number above its range is reduced by 2 to the power of the sign bit, which is set afterwards.
 fn float_to_unsigned_long(b: &mut FunctionBuilder, x: Value) -> Value {
     let middle = match b.func.dfg.value_type(x) {
         types::F32 => b.ins().f32const((1u64 << 63) as f32),

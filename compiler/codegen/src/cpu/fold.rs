@@ -19,11 +19,13 @@ enum Prefixes<'k> {
     Used(&'k After, Vec<Target>),
 }
 
-/// How a reduction is done on groups of positions.
-struct InLanes<'k> {
-    plan: Rc<Plan>,
-    /// Its elements have fewer bits than its results.
-    sums: Option<&'k Sums>,
+/// Reductions on groups of positions.
+enum InLanes<'k> {
+    Whole(Rc<Plan>),
+    /// Of elements that have fewer bits than results.
+    Narrow(Rc<Plan>, &'k Sums),
+    /// As a scan groups them.
+    Scanned(Rc<Scanning>),
 }
 
 impl InLanes<'_> {
@@ -33,9 +35,17 @@ impl InLanes<'_> {
         if let Some(sums) = info.scheduled.and_then(|s| s.sums.as_ref()).filter(|_| is_flat)
             && let Some(plan) = KernelInfo::of_stage(&sums.kernel).lanes(width)
         {
-            return Some(InLanes { plan, sums: Some(sums) });
+            return Some(InLanes::Narrow(plan, sums));
         }
-        info.lanes(width).map(|plan| InLanes { plan, sums: None })
+        info.lanes(width).map(InLanes::Whole)
+    }
+
+    /// True if results are those of taking one element after the other, whatever the operator.
+    fn is_sequential(&self) -> bool {
+        match self {
+            InLanes::Whole(plan) | InLanes::Narrow(plan, _) => plan.is_sequential(),
+            InLanes::Scanned(_) => false,
+        }
     }
 }
 
@@ -71,20 +81,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             _ => vec![],
         };
         let partials = self.arrays(info.layout.partials_at(), &info.combined);
-        let lanes = match self.role {
-            Role::Combine => None,
-            _ if self.e.counting => None,
-            // The scan itself, which reduces as well, takes elements in their order.
-            Role::ReduceOnly if info.combined.iter().any(|p| p.is_float()) => {
-                InLanes::new(info, self.e.width).filter(|l| l.plan.is_sequential())
-            }
-            _ => InLanes::new(info, self.e.width),
-        };
-        // The scan itself, which reduces as well, groups elements so.
-        let scanning = match self.role {
-            Role::ReduceOnly if info.combined.iter().any(|p| p.is_float()) => self.scanning(),
-            _ => None,
-        };
+        let lanes = self.in_lanes();
         let element = |k: &mut KernelEmitter<'_, 'a, '_>, pos: Value, acc: &[Value]| {
             let (values, rest) = k.combinable(&partials, pos)?;
             elems.iter().zip(rest).for_each(|(base, x)| k.e.store(*base, pos, x));
@@ -94,14 +91,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         };
         self.rows(&[], |k, row, start, end, _| {
             let sums = k.in_strips((start, end), &initial, |k, ends, acc| match &lanes {
-                _ if let Some(scanning) = &scanning => {
-                    k.scan_in_lanes((scanning, op, None), ends, acc, element)
-                }
                 None => k.counted(ends.0, ends.1, acc, element),
-                Some(InLanes { plan, sums: None }) => {
-                    k.reduce_in_lanes(plan, &initial, &elems, ends, acc, element)
-                }
-                Some(InLanes { plan, sums: Some(narrow) }) => {
+                Some(InLanes::Scanned(scanning)) => k.scan_in_lanes((scanning, op, None), ends, acc, element),
+                Some(InLanes::Whole(plan)) => k.reduce_in_lanes(plan, &initial, &elems, ends, acc, element),
+                Some(InLanes::Narrow(plan, narrow)) => {
                     let mut narrow_info = KernelInfo::of_stage(&narrow.kernel);
                     (narrow_info.combined, narrow_info.elems) = (info.combined.clone(), info.elems.clone());
                     let KernelEmitter { e, types, role, params, .. } = k;
@@ -114,6 +107,21 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             Ok(vec![])
         })?;
         Ok(())
+    }
+
+    /// Groups of the reduction. Rounding shows how the code of a scan that only reduces groups elements: as the scan itself does, which
+    /// reduces as well.
+    fn in_lanes(&self) -> Option<InLanes<'k>> {
+        let (info, width) = (self.info, self.e.width);
+        match self.role {
+            Role::Combine => None,
+            _ if self.e.counting => None,
+            Role::ReduceOnly if info.combined.iter().any(|p| p.is_float()) => {
+                let sequential = || InLanes::new(info, width).filter(InLanes::is_sequential);
+                self.scanning().map(InLanes::Scanned).or_else(sequential)
+            }
+            _ => InLanes::new(info, width),
+        }
     }
 
     /// A result of the body, which may have fewer bits than what it is combined with.
@@ -229,7 +237,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         Ok(())
     }
 
-    /// How groups are scanned: not where operations are counted.
+    /// Groups of the scan; none where operations are counted.
     fn scanning(&self) -> Option<Rc<Scanning>> {
         if self.e.counting { None } else { self.info.scanning(self.e.width) }
     }

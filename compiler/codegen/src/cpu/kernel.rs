@@ -21,7 +21,7 @@ use super::lanes::{self, Group, Plan, Scanning, State};
 use super::outputs::words;
 use super::prefix::Strips;
 use super::scatter::Scattering;
-use super::schedule::Scheduled;
+use super::schedule::{ByWidth, Scheduled};
 use crate::free;
 use cranelift::prelude::*;
 use par_ir::flat::{Kernel, KernelKind, Out, Ty};
@@ -115,16 +115,23 @@ impl<'k> KernelInfo<'k> {
 
     /// How positions of the kernel run in groups, if that pays, with registers of up to `width` bytes: found out once.
     pub fn lanes(&self, width: usize) -> Option<Rc<Plan>> {
-        let found = || lanes::plan(self, width).map(Rc::new);
-        let Some(scheduled) = self.scheduled else { return found() };
-        scheduled.lanes.borrow_mut().entry(width).or_insert_with(found).clone()
+        self.found_once(|s| &s.lanes, width, lanes::plan)
     }
 
-    /// How a scan is done on groups, if that pays.
+    /// The groups of a scan, if they pay, as [`KernelInfo::lanes`].
     pub fn scanning(&self, width: usize) -> Option<Rc<Scanning>> {
-        let Some(scheduled) = self.scheduled else { return lanes::scanning(self, width).map(Rc::new) };
-        let found = || lanes::scanning(self, width).map(Rc::new);
-        scheduled.scanning.borrow_mut().entry(width).or_insert_with(found).clone()
+        self.found_once(|s| &s.scanning, width, lanes::scanning)
+    }
+
+    fn found_once<T>(
+        &self,
+        memory: impl Fn(&Scheduled) -> &ByWidth<T>,
+        width: usize,
+        find: impl Fn(&KernelInfo, usize) -> Option<T>,
+    ) -> Option<Rc<T>> {
+        let found = || find(self, width).map(Rc::new);
+        let Some(scheduled) = self.scheduled else { return found() };
+        memory(scheduled).borrow_mut().entry(width).or_insert_with(found).clone()
     }
 
     /// As if the body were another one, in one loop.

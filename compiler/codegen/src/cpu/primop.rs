@@ -264,30 +264,34 @@ impl Emitter<'_> {
 
     fn signed_division(&mut self, op: BinOp, p: Prim, x: Value, y: Value) -> Value {
         match op {
-            BinOp::Quot => return self.b.ins().sdiv(x, y),
-            BinOp::Rem => return self.b.ins().srem(x, y),
-            _ => {}
-        }
-        let zero = self.int(p, 0);
-        let (quotient, rest) = match op {
+            BinOp::Quot => self.b.ins().sdiv(x, y),
             BinOp::Div => {
                 let quotient = self.b.ins().sdiv(x, y);
                 let product = self.b.ins().imul(quotient, y);
-                (quotient, self.b.ins().isub(x, product))
+                let rest = self.b.ins().isub(x, product);
+                let is_above = self.is_rounded_up(p, rest, y);
+                let above = self.b.ins().uextend(clif_type(p), is_above);
+                self.b.ins().isub(quotient, above)
             }
-            _ => (zero, self.b.ins().srem(x, y)),
-        };
+            _ => {
+                let rest = self.b.ins().srem(x, y);
+                if op == BinOp::Rem {
+                    return rest;
+                }
+                let is_above = self.is_rounded_up(p, rest, y);
+                let up = self.b.ins().iadd(rest, y);
+                self.b.ins().select(is_above, up, rest)
+            }
+        }
+    }
+
+    /// True if a quotient that is rounded to zero, which leaves this rest, is above the exact one.
+    fn is_rounded_up(&mut self, p: Prim, rest: Value, y: Value) -> Value {
+        let zero = self.int(p, 0);
         let signs = self.b.ins().bxor(rest, y);
         let differ = self.b.ins().icmp(IntCC::SignedLessThan, signs, zero);
         let inexact = self.b.ins().icmp(IntCC::NotEqual, rest, zero);
-        let below = self.b.ins().band(differ, inexact);
-        if op == BinOp::Div {
-            let below = self.b.ins().uextend(clif_type(p), below);
-            self.b.ins().isub(quotient, below)
-        } else {
-            let up = self.b.ins().iadd(rest, y);
-            self.b.ins().select(below, up, rest)
-        }
+        self.b.ins().band(differ, inexact)
     }
 
     /// Shifts by the width or more (or a negative count) give 0, or the sign.

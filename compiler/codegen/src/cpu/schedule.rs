@@ -50,6 +50,9 @@ pub enum Steps {
     Filter(Box<Packing>),
 }
 
+/// Something that depends on the bytes of a register, found when it is asked for; none where it does not pay.
+pub type ByWidth<T> = RefCell<HashMap<usize, Option<Rc<T>>>>;
+
 /// How a kernel runs, with the code of its steps.
 #[derive(Default)]
 pub struct Scheduled {
@@ -59,9 +62,9 @@ pub struct Scheduled {
     /// The last loop's sums with fewer bits.
     pub sums: Option<Sums>,
     /// How the last loop runs in groups, if that pays, by the bytes of a register; set when it is asked for.
-    pub lanes: RefCell<HashMap<usize, Option<Rc<Plan>>>>,
+    pub lanes: ByWidth<Plan>,
     /// The same for a scan.
-    pub scanning: RefCell<HashMap<usize, Option<Rc<Scanning>>>>,
+    pub scanning: ByWidth<Scanning>,
 }
 
 impl Scheduled {

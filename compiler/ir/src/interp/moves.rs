@@ -127,7 +127,7 @@ struct Walk {
     moves: Moves,
     /// Variables that are used after the place where the walk is, as far as it is certain that this is reached from there.
     later: Marks,
-    /// How many loops and lambdas a variable is bound in.
+    /// Number of loops and lambdas around the binding of each variable.
     levels: Vec<u32>,
     /// A set for one question, empty before and after.
     scratch: Marks,
@@ -303,7 +303,7 @@ impl Walk {
         used
     }
 
-    /// Those of the variables that the code does not use.
+    /// The variables among these that the block does not use.
     fn not_in(&mut self, vars: impl Iterator<Item = Var>, block: &Block) -> Vec<Var> {
         self.scratch.add_uses(block);
         let out = vars.filter(|v| !self.scratch.contains(*v)).collect();

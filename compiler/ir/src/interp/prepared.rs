@@ -1,4 +1,4 @@
-//! What the interpreters find out about a program before they run it.
+//! Facts about a program that the interpreters compute before they run it.
 
 use super::moves::Moves;
 use super::{Outcome, internal};
@@ -11,10 +11,10 @@ use crate::{core, flat};
 pub struct Prepared {
     /// Variables bound in each function of CORE.
     pub(super) bound: Vec<Vec<Var>>,
-    /// Those bound in each function of FLAT.
+    /// Variables bound in each function of FLAT.
     pub(super) bound_by_host: Vec<Vec<Var>>,
     pub(super) moves: Moves,
-    /// Where the program's functions are.
+    /// Address of the program's functions.
     place: usize,
 }
 

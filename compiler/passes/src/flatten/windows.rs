@@ -27,10 +27,10 @@ pub(super) fn is_window(lam: &Lambda, counts: &[bool], exp: &Exp) -> bool {
     alike && reads(&mut window) && window.body(&inner.body) && !calls(&exp.bodies()) && window.moves
 }
 
-/// What is known of a nest's scalars.
+/// Known facts about a nest's scalars.
 struct Window<'l> {
     lam: &'l Lambda,
-    /// How much integers grow from row to row; that is not known of those that are bound in the nest and not here.
+    /// Growth of integers from row to row; unknown for those that are bound in the nest and not here.
     growth: HashMap<Var, i64>,
     /// Something is read at places that differ from row to row.
     moves: bool,

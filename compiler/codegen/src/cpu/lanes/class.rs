@@ -91,14 +91,16 @@ impl Classes {
             self.of.insert(x.var, if is_same { Class::Same } else { Class::Each });
             self.of.insert(y.var, if is_same { self.atom(&body.results[i]) } else { Class::Each });
         }
-        self.body(combined);
-        combined.bound().iter().for_each(|v| _ = self.divisors.remove(v));
-        self
+        self.further(combined)
     }
 
     /// And of what is done with prefixes.
     pub fn with_results(mut self, params: &[Param], body: &Body) -> Classes {
         self.of.extend(params.iter().map(|p| (p.var, Class::Each)));
+        self.further(body)
+    }
+
+    fn further(mut self, body: &Body) -> Classes {
         self.body(body);
         body.bound().iter().for_each(|v| _ = self.divisors.remove(v));
         self

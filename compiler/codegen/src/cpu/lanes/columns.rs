@@ -8,8 +8,8 @@
 
 use super::Group;
 use super::cost::{BYTES, Size};
-use super::value::{Lanes, vector_of};
-use crate::cpu::emit::{Base, clif_type, output};
+use super::value::Lanes;
+use crate::cpu::emit::Base;
 use cranelift::prelude::*;
 use par_ir::{Prim, tuning};
 
@@ -25,12 +25,12 @@ fn is_byte(p: Prim) -> bool {
     p.size() == 1 && p != Prim::Bool
 }
 
-/// Where registers of `per` elements are loaded from for one with every `step`th: the last one ends with the last element.
+/// First elements of the registers of `per` elements that are loaded for one with every `step`th: the last one ends with the last element.
 fn starts(per: usize, step: usize) -> Vec<usize> {
     (0..step - 1).map(|c| c * per).chain([(per - 1) * step + 1 - per]).collect()
 }
 
-/// Of each lane of that register, the one that it is in, and its lane there.
+/// For each lane of the register with every `step`th element: the loaded register that holds it, and its lane there.
 fn column(per: usize, step: usize) -> Vec<(usize, usize)> {
     let starts = starts(per, step);
     let place = |lane: usize| {
@@ -42,7 +42,7 @@ fn column(per: usize, step: usize) -> Vec<(usize, usize)> {
 }
 
 impl Group<'_, '_> {
-    /// Whether elements `step` apart are read or stored together.
+    /// True if elements `step` apart are loaded and stored as whole registers.
     pub fn has_columns(&self, p: Prim, step: i64) -> bool {
         columns(p, step, Size { lanes: self.lanes, bytes: self.bytes }).is_some()
     }
@@ -66,20 +66,6 @@ impl Group<'_, '_> {
         Lanes::Vector(if is_byte(base.prim) { self.whole_registers(&regs) } else { regs })
     }
 
-    /// So many bytes at an address, as the first of a register.
-    fn load_bytes(&mut self, base: Base, (address, offset): (Value, i32), bytes: usize) -> Value {
-        let ty = vector_of(clif_type(base.prim));
-        let flags = self.flags(base);
-        let loaded = if bytes < self.bytes { self.part(bytes) } else { ty };
-        let x = self.e.b.ins().load(loaded, flags, address, offset);
-        self.cast(x, ty)
-    }
-
-    /// Registers of parts of 128 bits.
-    fn whole_registers(&mut self, parts: &[Value]) -> Vec<Value> {
-        parts.chunks(self.bytes / BYTES).map(|parts| self.joined(parts)).collect()
-    }
-
     /// Stores a row of results for each position, from the element `first` on.
     pub fn store_columns(&mut self, base: Base, first: Value, row: &[Lanes]) {
         let size = base.prim.size();
@@ -97,8 +83,7 @@ impl Group<'_, '_> {
                 let places: Vec<(usize, usize)> =
                     (chunk * per..(chunk + 1) * per).map(|at| (at % n, at / n)).collect();
                 let x = self.chosen(&regs, &places, size);
-                let x = if bytes < self.bytes { self.cast(x, self.part(bytes)) } else { x };
-                self.e.b.ins().store(output(), x, address, ((r * n + chunk) * bytes) as i32);
+                self.store_bytes(x, (address, ((r * n + chunk) * bytes) as i32), bytes);
             }
         }
     }

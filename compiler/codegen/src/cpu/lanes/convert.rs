@@ -114,7 +114,7 @@ fn to_word(s: &mut Group, x: Value) -> Value {
     s.e.b.ins().fcvt_to_sint_sat(types::I32X4, x)
 }
 
-/// What is too large for an integer with a sign is converted without its first digit.
+/// Conversion to an unsigned integer by the signed one: a number above its range is reduced by 2 to the power of the sign bit, which is set afterwards.
 fn to_unsigned_word(s: &mut Group, x: Value) -> Value {
     let (zero, middle) = (s.constant(Scalar::F32(0.0)), s.constant(Scalar::F32((1u32 << 31) as f32)));
     let x = at_least_zero(s, x, zero);

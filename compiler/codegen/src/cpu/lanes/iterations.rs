@@ -18,7 +18,7 @@
 use super::affine::Affine;
 use super::class::Classes;
 use super::cost::Setting;
-use super::{Group, Plan, State, cost, is_pure, used};
+use super::{Group, Plan, State, cost, is_pure};
 use crate::cpu::emit::{Emitter, Unsupported};
 use crate::cpu::fresh::Fresh;
 use cranelift::prelude::*;
@@ -73,16 +73,7 @@ pub fn iterations(
     let bodies = [&body];
     let classes = |indices| Classes::new((*index, 1), &body, indices);
     let (classes, size) = cost::choose(classes, &bodies, Setting::of_map(width))?;
-    let plan = Plan {
-        size,
-        used: used(&bodies),
-        classes,
-        body,
-        private: vec![],
-        reduction: None,
-        has_rest: false,
-        overlaps: false,
-    };
+    let plan = Plan::new((classes, size), &bodies);
     Some(Iterations { index: *index, plan, arrays, writes, reads, indices })
 }
 

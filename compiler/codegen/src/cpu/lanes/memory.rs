@@ -260,7 +260,7 @@ impl Group<'_, '_> {
     }
 
     /// Loads that always happen may be moved to where they are needed.
-    pub fn flags(&self, base: Base) -> MemFlagsData {
+    fn flags(&self, base: Base) -> MemFlagsData {
         if self.conditional || base.changes { base.flags() } else { input().with_can_move() }
     }
 
@@ -277,26 +277,46 @@ impl Group<'_, '_> {
             let count = self.registers(width(Prim::F32)) as i32;
             return Lanes::Vector((0..count).map(|r| quarter(self, 8 * r)).collect());
         }
-        let ty = vector_of(clif_type(base.prim));
-        let flags = self.flags(base);
-        let regs: Vec<Value> = if bytes < self.bytes {
-            let part = self.part(bytes);
-            let x = self.e.b.ins().load(part, flags, address, offset);
-            let x = if part.is_vector() { x } else { self.e.b.ins().scalar_to_vector(vector_of(part), x) };
-            vec![self.cast(x, ty)]
-        } else {
-            let loaded = if self.has_avx { ty } else { int_of(ty.lane_type().bytes() as usize) };
-            let load = |s: &mut Self, r: usize| {
-                let x = s.e.b.ins().load(loaded, flags, address, offset + (r * s.bytes) as i32);
-                s.cast(x, ty)
-            };
-            (0..bytes / self.bytes).map(|r| load(self, r)).collect()
-        };
+        let each = bytes.min(self.bytes);
+        let load = |s: &mut Self, r: usize| s.load_bytes(base, (address, offset + (r * each) as i32), each);
+        let regs: Vec<Value> = (0..bytes / each).map(|r| load(self, r)).collect();
         Lanes::Vector(if base.prim == Prim::Bool { self.flags_to_masks(&regs) } else { regs })
     }
 
+    /// So many bytes at an address, as the first of a register.
+    pub fn load_bytes(&mut self, base: Base, (address, offset): (Value, i32), bytes: usize) -> Value {
+        let ty = vector_of(clif_type(base.prim));
+        let loaded = match bytes < self.bytes {
+            true => self.part(bytes),
+            false if self.has_avx => ty,
+            false => int_of(ty.lane_type().bytes() as usize),
+        };
+        let flags = self.flags(base);
+        let x = self.e.b.ins().load(loaded, flags, address, offset);
+        let x = if loaded.is_vector() { x } else { self.e.b.ins().scalar_to_vector(vector_of(loaded), x) };
+        self.cast(x, ty)
+    }
+
+    /// Stores the first bytes of a register at an address.
+    pub fn store_bytes(&mut self, x: Value, (address, offset): (Value, i32), bytes: usize) {
+        let x = match bytes < self.bytes {
+            true => self.first_part(x, bytes),
+            false => x,
+        };
+        self.e.b.ins().store(output(), x, address, offset);
+    }
+
+    fn first_part(&mut self, x: Value, bytes: usize) -> Value {
+        let part = self.part(bytes);
+        if part.is_vector() {
+            return self.cast(x, part);
+        }
+        let x = self.cast(x, vector_of(part));
+        self.e.b.ins().extractlane(x, 0)
+    }
+
     /// The type of less bytes than a register has: an integer, or a half or a quarter of a register.
-    pub fn part(&self, bytes: usize) -> Type {
+    fn part(&self, bytes: usize) -> Type {
         match (bytes, self.bytes / bytes) {
             (4, _) => types::I32,
             (8, _) => types::I64,
@@ -361,19 +381,9 @@ impl Group<'_, '_> {
             return;
         }
         let bytes = self.lanes * base.prim.size();
-        if bytes < self.bytes {
-            let part = self.part(bytes);
-            let x = if part.is_vector() {
-                self.cast(regs[0], part)
-            } else {
-                let x = self.cast(regs[0], vector_of(part));
-                self.e.b.ins().extractlane(x, 0)
-            };
-            self.e.b.ins().store(output(), x, address, 0);
-            return;
-        }
+        let each = bytes.min(self.bytes);
         for (r, x) in regs.iter().enumerate() {
-            self.e.b.ins().store(output(), *x, address, (r * self.bytes) as i32);
+            self.store_bytes(*x, (address, (r * each) as i32), each);
         }
     }
 

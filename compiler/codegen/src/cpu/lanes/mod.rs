@@ -84,11 +84,18 @@ pub struct Plan {
     pub reduction: Option<Rc<Reduction>>,
     /// The last positions of a row, fewer than a group has, are a group under a mask.
     has_rest: bool,
-    /// The last positions of a row, fewer than a group has, are done with some before them, once more: nobody sees that.
+    /// The last positions of a row, fewer than a group has, are computed together with some before them, whose results are stored twice.
     overlaps: bool,
 }
 
 impl Plan {
+    /// Of bodies, the first of which is that of the positions.
+    fn new((classes, size): (Classes, Size), bodies: &[&Body]) -> Plan {
+        let body = bodies[0].clone();
+        let (used, private, reduction) = (used(bodies), vec![], None);
+        Plan { classes, size, used, body, private, reduction, has_rest: false, overlaps: false }
+    }
+
     /// Lanes of a group.
     pub fn lanes(&self) -> usize {
         self.size.lanes
@@ -179,12 +186,11 @@ fn by_element(info: &KernelInfo, body: Body, width: usize) -> Option<Plan> {
         cost::choose(classes, &[body], Setting::of_map(width))
     };
     let (classes, size, body) = with_short_indices(body, width, choose)?;
-    let used = used(&[&body]);
     let overlaps = match &info.kernel.kind {
         KernelKind::Map(outs) => outs.iter().all(|o| matches!(o, Out::Elem(_) | Out::Row(..))),
         _ => false,
     };
-    Some(Plan { used, classes, size, body, private: vec![], reduction: None, has_rest, overlaps })
+    Some(Plan { has_rest, overlaps, ..Plan::new((classes, size), &[&body]) })
 }
 
 /// The plan of a reduction.
@@ -218,9 +224,8 @@ fn fold(kernel: &Kernel, op: &Lambda, body: Body, width: usize) -> Option<Plan> 
         // Groups that are left change sums of floats, and there are short indices on some processors only.
         false => choose(&body).map(|(classes, size)| (classes, size, body))?,
     };
-    let used = used(&[&body, &combined]);
     let reduction = Some(Rc::new(reduction));
-    Some(Plan { used, classes, size, body, private: vec![], reduction, has_rest, overlaps: false })
+    Some(Plan { has_rest, reduction, ..Plan::new((classes, size), &[&body, &combined]) })
 }
 
 /// A body's classes and size, with loops whose indices have 32 bits where the processor gathers by them.
@@ -272,8 +277,7 @@ fn in_parts(kernel: &Kernel, width: usize) -> Option<Plan> {
     if !private::has_parts(&body, &classes, &private) {
         return None;
     }
-    let used = used(&[&body]);
-    Some(Plan { used, classes, size, body, private, reduction: None, has_rest: false, overlaps: false })
+    Some(Plan { private, ..Plan::new((classes, size), &[&body]) })
 }
 
 /// For each result of a map the array that it is a version of, if it is one.
@@ -405,12 +409,13 @@ impl<'a> Emitter<'a> {
         }
         self.loops += 1;
         let repeat = self.b.ins().icmp(IntCC::SignedLessThan, following[0], limit);
-        let short = if plan.overlaps && !plan.has_rest { self.b.create_block() } else { done };
-        let of_short = if short == done { args(&following) } else { vec![] };
-        self.b.ins().brif(repeat, again, &args(&following), short, &of_short);
-        if short != done {
+        if plan.overlaps && !plan.has_rest {
+            let short = self.b.create_block();
+            self.b.ins().brif(repeat, again, &args(&following), short, &[]);
             self.b.switch_to_block(short);
             self.overlap(&following, (start, end, limit), (again, done));
+        } else {
+            self.b.ins().brif(repeat, again, &args(&following), done, &args(&following));
         }
 
         self.b.switch_to_block(done);

@@ -3,7 +3,7 @@
 use super::Group;
 use super::operator::{Keep, Kept, Part, Reduction, Together};
 use super::prim::has_form;
-use super::value::{Form, Lanes};
+use super::value::{Form, Lanes, lane_bytes};
 use crate::cpu::emit::{Unsupported, args};
 use cranelift::prelude::*;
 use par_ir::core::{Exp, Lambda, Param};
@@ -69,7 +69,7 @@ fn lowest(p: Prim) -> Scalar {
 }
 
 /// The types of an operator's results.
-fn prims(op: &Lambda) -> Vec<Prim> {
+pub fn prims(op: &Lambda) -> Vec<Prim> {
     op.ret.iter().map(|t| t.prim()).collect()
 }
 
@@ -116,8 +116,7 @@ impl Group<'_, '_> {
     fn split<'v>(&mut self, prims: &[Prim], mut regs: &'v [Value]) -> (Vec<Lanes>, &'v [Value]) {
         let mut all = Vec::new();
         for p in prims {
-            let bytes = if *p == Prim::Bool { super::value::MASK } else { super::cost::width(*p) };
-            let (mine, after) = regs.split_at(self.registers(bytes));
+            let (mine, after) = regs.split_at(self.registers(lane_bytes(*p)));
             all.push(Lanes::Vector(mine.to_vec()));
             regs = after;
         }

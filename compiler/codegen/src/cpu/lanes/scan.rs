@@ -11,10 +11,11 @@
 //! processors: the number of lanes is, and so is the choice of groups; and the code that only reduces combines groups alike.
 
 use super::class::{Classes, Indices};
-use super::cost::{self, Setting, width};
+use super::cost::{self, Setting};
 use super::operator::straightened;
-use super::value::{Form, Lanes, MASK};
-use super::{Group, Plan, is_pure, used};
+use super::reduce::prims;
+use super::value::{Form, Lanes, lane_bytes};
+use super::{Group, Plan, is_pure};
 use crate::cpu::emit::Unsupported;
 use crate::cpu::kernel::KernelInfo;
 use cranelift::prelude::*;
@@ -26,7 +27,7 @@ use std::collections::HashSet;
 /// Copies of the operator that a group is priced with: as many steps as 8 lanes take, and one with the state.
 const STEPS: usize = 4;
 
-/// How a scan is done on groups.
+/// A scan on groups.
 pub struct Scanning {
     pub plan: Plan,
     /// The operator, without branches.
@@ -61,19 +62,7 @@ pub fn scanning(info: &KernelInfo, bytes: usize) -> Option<Scanning> {
     if classes(Indices::Apart).has_apart() {
         return None;
     }
-    let (classes, size) = cost::choose(classes, &bodies, setting)?;
-    let used = used(&bodies);
-    let body = kernel.body.clone();
-    let plan = Plan {
-        used,
-        classes,
-        size,
-        body,
-        private: vec![],
-        reduction: None,
-        has_rest: false,
-        overlaps: false,
-    };
+    let plan = Plan::new(cost::choose(classes, &bodies, setting)?, &bodies);
     Some(Scanning { plan, op })
 }
 
@@ -186,13 +175,4 @@ impl Group<'_, '_> {
         };
         xs.iter().zip(prims(&scanning.op)).map(|(x, p)| last(self, x, p)).collect()
     }
-}
-
-fn prims(op: &Lambda) -> Vec<Prim> {
-    op.ret.iter().map(|t| t.prim()).collect()
-}
-
-/// Bytes of a lane where paths of control meet.
-fn lane_bytes(p: Prim) -> usize {
-    if p == Prim::Bool { MASK } else { width(p) }
 }

@@ -127,11 +127,16 @@ impl Group<'_, '_> {
         };
         let parts =
             xs.chunks(ty.lane_count() as usize).map(|lanes| register(self, lanes)).collect::<Vec<_>>();
+        self.whole_registers(&parts)
+    }
+
+    /// Registers of parts of 128 bits.
+    pub fn whole_registers(&mut self, parts: &[Value]) -> Vec<Value> {
         parts.chunks(self.bytes / BYTES).map(|parts| self.joined(parts)).collect()
     }
 
     /// One register of parts of 128 bits.
-    pub fn joined(&mut self, parts: &[Value]) -> Value {
+    fn joined(&mut self, parts: &[Value]) -> Value {
         let ty = self.e.b.func.dfg.value_type(parts[0]);
         let (mut parts, mut bytes) = (parts.to_vec(), 16 * BYTES / self.bytes);
         while parts.len() > 1 {
@@ -292,8 +297,7 @@ impl Group<'_, '_> {
             let lanes = m.into_iter().zip(x).zip(y);
             return Lanes::Apart(lanes.map(|((m, x), y)| self.e.b.ins().select(m, x, y)).collect());
         }
-        let bytes = if p == Prim::Bool { MASK } else { width(p) };
-        let m = self.mask(mask, Some(bytes));
+        let m = self.mask(mask, Some(lane_bytes(p)));
         let (x, y) = if p == Prim::Bool {
             (self.mask(x, Some(MASK)), self.mask(y, Some(MASK)))
         } else {
@@ -423,6 +427,11 @@ impl Form {
             Form::Apart => Lanes::Apart(xs.to_vec()),
         }
     }
+}
+
+/// Bytes of a lane where paths of control meet.
+pub fn lane_bytes(p: Prim) -> usize {
+    if p == Prim::Bool { MASK } else { width(p) }
 }
 
 /// The type of a register full of lanes.

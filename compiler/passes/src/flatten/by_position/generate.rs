@@ -156,7 +156,7 @@ impl Generator<'_> {
         Type { dims: ty.dims.iter().map(first).collect(), ..ty.clone() }
     }
 
-    /// What is in an array, without the room behind it.
+    /// The elements of an array, without the unused capacity behind them.
     fn exact(&mut self, a: Atom, span: Span, out: &mut Vec<Stm>) -> Atom {
         let Some((v, ty)) = a.var().and_then(|v| Some((v, self.type_of(v)?.clone()))) else { return a };
         let Some(Dim::Size(len)) = ty.dims.first().copied() else { return a };

@@ -153,7 +153,7 @@ impl Reverse {
             parts.push(part);
         }
         let window = Some(Window { of: rows.inputs, start });
-        let one = Rows { width: len, inputs: &parts, lam: rows.lam, extra: Vec::new(), tapes: None, window };
+        let one = Rows { window, ..Rows::new(len, &parts, rows.lam) };
         self.back_rows(lo, &one, &mut |_, _, results, _| Ok(vec![(results[0], d)]))?;
         for (part, v) in parts.iter().zip(rows.inputs) {
             if let Some(d) = self.scope().adjoints.remove(part) {

@@ -19,9 +19,9 @@ use par_ir::{Atom, Type};
 /// A function with a derivative given by hand.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Given {
-    /// How many of its parameters are captured.
+    /// Number of its captured parameters.
     pub captured: usize,
-    /// How many results it has before those that are kept for the derivative.
+    /// Number of its results before those that are kept for the derivative.
     pub results: usize,
 }
 
@@ -69,17 +69,21 @@ impl<'p> Lower<'p> {
         if y.has_fun() {
             return Err(self.function_value("a function that is differentiated"));
         }
-        let (mut ret, mut results) = (Vec::new(), usize::MAX);
-        match &y {
+        let mut ret = Vec::new();
+        let mut named = Vec::new();
+        let results = match &y {
             Val::Tuple(parts) if keeps => {
-                let mut named = Vec::new();
-                for part in parts {
+                let ends = parts.iter().map(|part| {
                     self.entry_ret(part, &mut named, &mut ret);
-                    results = results.min(ret.len());
-                }
+                    ret.len()
+                });
+                ends.collect::<Vec<_>>().first().copied().unwrap_or(0)
             }
-            y => self.entry_ret(y, &mut Vec::new(), &mut ret),
-        }
+            y => {
+                self.entry_ret(y, &mut named, &mut ret);
+                ret.len()
+            }
+        };
         let block = self.blocks.pop().unwrap_or_default();
         let id = self.function(
             "given",

@@ -36,7 +36,12 @@ pub(super) struct Window<'a> {
     pub start: Atom,
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
+    /// Rows without anything else, of whole arrays.
+    pub fn new(width: Atom, inputs: &'a [Var], lam: &'a Lambda) -> Rows<'a> {
+        Rows { width, inputs, lam, extra: Vec::new(), tapes: None, window: None }
+    }
+
     /// The arrays that the inputs are, or are parts of.
     fn whole(&self) -> &[Var] {
         self.window.as_ref().map_or(self.inputs, |w| w.of)

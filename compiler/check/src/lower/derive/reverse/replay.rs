@@ -38,7 +38,7 @@ impl Frame {
         part
     }
 
-    /// What is left of the tapes.
+    /// The remainder of both tapes.
     fn rest(&mut self, lo: &mut Lower) -> R<Tapes> {
         let mut rest = Vec::new();
         for i in 0..TAPES.len() {

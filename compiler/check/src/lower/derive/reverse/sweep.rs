@@ -147,19 +147,12 @@ impl Reverse {
             }
             Exp::Map { width, inputs, lam } => {
                 let tapes = if let Kept::Rows(tapes) = kept { Some(tapes) } else { None };
-                let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes, window: None };
+                let rows = Rows { tapes, ..Rows::new(width, &inputs, &lam) };
                 self.back_map(lo, rows, &adjoints)
             }
             Exp::Filter { width, inputs, lam } => match kept {
                 Kept::Origins(places) => {
-                    let rows = Rows {
-                        width,
-                        inputs: &inputs,
-                        lam: &lam,
-                        extra: Vec::new(),
-                        tapes: None,
-                        window: None,
-                    };
+                    let rows = Rows::new(width, &inputs, &lam);
                     self.back_filter(lo, rows, &adjoints, places)
                 }
                 _ => Err(lo.internal("a filter without positions")),
@@ -169,26 +162,22 @@ impl Reverse {
                 _ => Ok(()),
             },
             Exp::Reduce { width, inputs, lam, op, neutral } => {
-                let rows =
-                    Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None, window: None };
+                let rows = Rows::new(width, &inputs, &lam);
                 match (kept, adjoints[0]) {
                     (Kept::First(first), Some(d)) => self.back_extremum(lo, &rows, first.into(), d),
                     _ => self.back_reduce(lo, rows, (&op, &neutral), (&pat, &adjoints)),
                 }
             }
             Exp::Scan { width, inputs, lam, op, neutral, exclusive } => {
-                let rows =
-                    Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None, window: None };
+                let rows = Rows::new(width, &inputs, &lam);
                 self.back_scan(lo, rows, (&op, &neutral, exclusive), &adjoints)
             }
             Exp::Scatter { dests, width, inputs, lam } => {
-                let rows =
-                    Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None, window: None };
+                let rows = Rows::new(width, &inputs, &lam);
                 self.back_scatter(lo, rows, &dests, &adjoints)
             }
             Exp::Hist { dests, width, inputs, lam, op, neutral } => {
-                let rows =
-                    Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None, window: None };
+                let rows = Rows::new(width, &inputs, &lam);
                 self.back_hist(lo, rows, &dests, (&op, &neutral), (&pat, &adjoints))
             }
             exp => match adjoints[0] {
