@@ -172,6 +172,8 @@ pub const NARROW_STRETCH: i64 = 1 << 15;
 
 // Groups of positions in the lanes of vectors (`codegen/cpu/lanes`).
 
+/// Sums inside of each other that an index is taken apart into.
+pub const INDEX_TERMS: usize = 4;
 /// Bytes of the accumulators of a sum of floats: a vector of 512 bits, or more shorter ones. Their number is the same on every
 /// processor, since results depend on it.
 pub const LANES_SUMS: usize = 64;

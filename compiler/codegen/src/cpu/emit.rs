@@ -58,6 +58,8 @@ pub struct Emitter<'a> {
     /// Checks of the kernel so far.
     pub checks: &'a mut Vec<KernelCheck>,
     pub scalars: HashMap<Var, Value>,
+    /// Vectors whose first lane is a scalar, see [`super::chains`].
+    pub vectors: HashMap<Value, Value>,
     /// Types of the scalars, where known.
     pub prims: HashMap<Var, Prim>,
     pub arrays: HashMap<Var, Base>,
@@ -78,6 +80,8 @@ pub struct Emitter<'a> {
     pub ranges: Ranges,
     /// State needed to call local functions.
     pub calls: Calls,
+    /// The first value of the innermost loop.
+    pub inside: u32,
     /// How many loops have been emitted.
     pub loops: usize,
     /// Bytes of the widest vector registers.
@@ -310,7 +314,39 @@ impl<'a> Emitter<'a> {
             }
             (from, offset) = (x, sum);
         }
-        (self.element(base, from), offset as i32)
+        (self.element_apart(base, from), offset as i32)
+    }
+
+    /// Address of element `i`. The part of it that is the same in all iterations of the loop is one number, computed before.
+    fn element_apart(&mut self, base: Base, i: Value) -> Value {
+        let (mut before, mut inside) = (Vec::new(), Vec::new());
+        self.terms(i, tuning::INDEX_TERMS, &mut before, &mut inside);
+        let (Some(fixed), Some(varies)) = (self.sum(&before), self.sum(&inside)) else {
+            return self.element(base, i);
+        };
+        let address = self.element(base, fixed);
+        self.element(Base { address, ..base }, varies)
+    }
+
+    /// The terms of a sum, by whether they are made before the loop or inside of it.
+    fn terms(&self, x: Value, depth: usize, before: &mut Vec<Value>, inside: &mut Vec<Value>) {
+        let dfg = &self.b.func.dfg;
+        if x.as_u32() < self.inside {
+            before.push(x);
+            return;
+        }
+        match dfg.value_def(x).inst().map(|i| dfg.insts[i]) {
+            Some(InstructionData::Binary { opcode: Opcode::Iadd, args: [a, b] }) if depth > 0 => {
+                self.terms(a, depth - 1, before, inside);
+                self.terms(b, depth - 1, before, inside);
+            }
+            _ => inside.push(x),
+        }
+    }
+
+    fn sum(&mut self, terms: &[Value]) -> Option<Value> {
+        let (first, rest) = terms.split_first()?;
+        Some(rest.iter().fold(*first, |sum, x| self.b.ins().iadd(sum, *x)))
     }
 
     /// The value and the constant of which this is the sum.
@@ -494,6 +530,7 @@ impl<'a> Emitter<'a> {
         body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<Vec<Value>, Unsupported> {
         let (again, exit) = (self.b.create_block(), self.b.create_block());
+        let outer = std::mem::replace(&mut self.inside, self.b.func.dfg.num_values() as u32);
         let i = self.params_like(again, &[lo])[0];
         let current = self.params_like(again, state);
         let last = self.params_like(exit, state);
@@ -513,6 +550,7 @@ impl<'a> Emitter<'a> {
         let following = [&[next_i], &next[..]].concat();
         self.b.ins().brif(repeat, again, &args(&following), exit, &args(&next));
         self.b.switch_to_block(exit);
+        self.inside = outer;
         Ok(last)
     }
 

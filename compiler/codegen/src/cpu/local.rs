@@ -137,6 +137,8 @@ impl<M: Module> Compiler<'_, M> {
             facts: &self.facts,
             checks,
             scalars: fun.params.iter().map(|p| p.var).zip(operands).collect(),
+            vectors: HashMap::new(),
+            inside: 0,
             prims: fun.params.iter().map(|p| (p.var, p.ty.prim())).collect(),
             arrays: HashMap::new(),
             owned: HashSet::new(),

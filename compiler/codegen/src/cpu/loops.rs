@@ -1,5 +1,6 @@
 //! Loops inside kernel bodies.
 
+use super::chains::chains;
 use super::emit::{Emitter, Unsupported, args};
 use super::lanes::{self, Segments};
 use cranelift::prelude::*;
@@ -29,7 +30,7 @@ impl Counted<'_> {
 }
 
 /// Scalars among a loop's parameters. The others are arrays, all versions of which are in one place.
-fn scalars(params: &[(Param, Atom)]) -> impl Iterator<Item = &(Param, Atom)> {
+pub fn scalars(params: &[(Param, Atom)]) -> impl Iterator<Item = &(Param, Atom)> {
     params.iter().filter(|(p, _)| p.ty.is_scalar())
 }
 
@@ -108,17 +109,22 @@ impl<'a> Emitter<'a> {
                 e.straight_loop(counted, &body, (first, end), state, false)
             });
         }
+        let chains = chains(params, body);
         let iteration = |e: &mut Self, i: Value, state: &[Value]| {
             let i = if *is_widened { e.b.ins().ireduce(types::I32, i) } else { i };
             e.scalars.insert(*index, i);
-            e.bind_state(params, state);
-            e.inner(body)
+            let state = e.first_lanes(state, &chains);
+            e.bind_state(params, &state);
+            let next = e.inner(body)?;
+            Ok(e.into_vectors(&next, &chains))
         };
         let rest = match groups {
             Some(groups) => self.iterations(&groups, (first, end), iteration)?,
             None => first,
         };
-        self.counted(*less, rest, end, state, iteration)
+        let state = self.into_vectors(state, &chains);
+        let last = self.counted(*less, rest, end, &state, iteration)?;
+        Ok(self.first_lanes(&last, &chains))
     }
 
     /// A loop with what stands before it, if there are iterations; the final state.

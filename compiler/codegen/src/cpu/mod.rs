@@ -3,6 +3,7 @@
 
 mod base_case;
 mod branches;
+mod chains;
 mod convert;
 mod emit;
 mod exits;
@@ -257,6 +258,8 @@ impl<'t, M: Module> Compiler<'t, M> {
             facts: &self.facts,
             checks,
             scalars: HashMap::new(),
+            vectors: HashMap::new(),
+            inside: 0,
             prims: HashMap::new(),
             arrays: HashMap::new(),
             owned: HashSet::new(),

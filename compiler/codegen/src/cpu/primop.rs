@@ -16,7 +16,7 @@ impl Emitter<'_> {
         if is_call(op) {
             return self.call(op, x);
         }
-        if let Some(result) = self.half(op, x) {
+        if let Some(result) = self.half(op, x).or_else(|| self.chained(op, x)) {
             return result;
         }
         match op {

@@ -56,10 +56,12 @@ use cranelift::prelude::*;
 pub use iterations::iterations;
 use operator::Reduction;
 pub use pack::packs;
-use par_ir::core::{Body, Exp, Lambda};
+use par_ir::core::{Body, Exp, Lambda, Stm};
+use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::tuning;
 use par_ir::ty::Atom;
+use par_ir::visit::Code;
 use par_ir::{Prim, Var};
 use private::{Local, Private};
 pub use reduce::{Accumulators, any_order};
@@ -185,12 +187,28 @@ fn by_element(info: &KernelInfo, body: Body, width: usize) -> Option<Plan> {
         let classes = |indices| Classes::new((pos, 1), body, indices);
         cost::choose(classes, &[body], Setting::of_map(width))
     };
-    let (classes, size, body) = with_short_indices(body, width, choose)?;
+    let found = with_short_indices(body.clone(), width, choose);
+    let (classes, size, body) = found.or_else(|| Some(fill(info.kernel, body, width)?))?;
     let overlaps = match &info.kernel.kind {
         KernelKind::Map(outs) => outs.iter().all(|o| matches!(o, Out::Elem(_) | Out::Row(..))),
         _ => false,
     };
     Some(Plan { has_rest, overlaps, ..Plan::new((classes, size), &[&body]) })
+}
+
+/// Of a map whose results are bound outside, the same at all positions: all that it does is to store them.
+fn fill(kernel: &Kernel, body: Body, width: usize) -> Option<(Classes, Size, Body)> {
+    let KernelKind::Map(outs) = &kernel.kind else { return None };
+    let stored = |o: &Out| if let Out::Elem(p) = o { Some(cost::width(*p)) } else { None };
+    let widths = outs.iter().map(stored).collect::<Option<Vec<_>>>()?;
+    let widest = widths.into_iter().max()?;
+    let is_outside = |a: &Atom| a.var().is_none_or(|v| v != kernel.pos && !body.bound().contains(&v));
+    if !body.results.iter().all(is_outside) || body.stms.iter().any(Stm::has_effect) {
+        return None;
+    }
+    let body = Body { stms: vec![], results: body.results };
+    let size = Size { lanes: tuning::LANES_VECTORS * width / widest, bytes: width };
+    Some((Classes::default(), size, body))
 }
 
 /// The plan of a reduction.
