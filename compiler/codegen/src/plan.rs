@@ -11,7 +11,7 @@
 //! are copied always.
 
 use par_ir::Var;
-use par_ir::flat::{self, Kernel, Op, Space, Ty};
+use par_ir::flat::{self, Kernel, Op, Space, Ty, VersionChoice};
 use par_ir::ty::{Atom, Dim};
 use par_ir::visit::Code as _;
 use par_runtime::plan::{self, Kind, Operand, Slot};
@@ -195,7 +195,7 @@ impl<C: Code> Planner<'_, C> {
         drop_after: &mut Vec<Slot>,
     ) -> Result<PlanOp<C>, String> {
         Ok(match &stm.op {
-            Op::If { cond, then, other, .. } => self.branch(cond, then, other, live)?,
+            Op::If { cond, then, other, versions } => self.branch((cond, *versions), [then, other], live)?,
             Op::Loop { params, form, body } => self.loop_(params, form, body, live, drop_after)?,
             Op::Split { rows, most, first, count, body } => {
                 self.split(*rows, *most, [*first, *count], body, live, drop_after)?
@@ -283,9 +283,8 @@ impl<C: Code> Planner<'_, C> {
 
     fn branch(
         &mut self,
-        cond: &Atom,
-        then: &flat::Block,
-        other: &flat::Block,
+        (cond, versions): (&Atom, Option<VersionChoice>),
+        [then, other]: [&flat::Block; 2],
         live: &mut Live,
     ) -> Result<PlanOp<C>, String> {
         let (mut in_then, mut in_other) = (live.clone(), live.clone());
@@ -296,7 +295,8 @@ impl<C: Code> Planner<'_, C> {
         other.drop_first = self.operands.dead(&only(&in_then, &in_other), &in_other);
         live.extend(in_then);
         live.extend(in_other);
-        Ok(plan::Op::If { cond: self.operands.operand(cond, live), then, other })
+        let on_one_thread = versions == Some(VersionChoice::Waves);
+        Ok(plan::Op::If { cond: self.operands.operand(cond, live), then, other, on_one_thread })
     }
 
     fn loop_(

@@ -89,6 +89,8 @@ pub enum VersionChoice {
         /// Rows of a block at most.
         block: i64,
     },
+    /// Waves over a matrix row after row, on one thread, if elements of a wave are far from each other; otherwise one wave after the other.
+    Waves,
     /// The branch finds out a part of the condition of another choice.
     Condition,
 }
@@ -105,6 +107,7 @@ impl VersionChoice {
             VersionChoice::Iterations { most } => ("iterations", vec![most]),
             VersionChoice::Segments { mean } => ("segments", vec![mean]),
             VersionChoice::Columns { block } => ("columns", vec![block]),
+            VersionChoice::Waves => ("waves", vec![]),
             VersionChoice::Condition => ("condition", vec![]),
         }
     }
@@ -119,6 +122,7 @@ impl VersionChoice {
             ("iterations", &[most]) => VersionChoice::Iterations { most },
             ("segments", &[mean]) => VersionChoice::Segments { mean },
             ("columns", &[block]) => VersionChoice::Columns { block },
+            ("waves", &[]) => VersionChoice::Waves,
             ("condition", &[]) => VersionChoice::Condition,
             _ => return None,
         })

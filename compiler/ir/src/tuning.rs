@@ -172,6 +172,13 @@ pub const NARROW_STRETCH: i64 = 1 << 15;
 
 // Groups of positions in the lanes of vectors (`codegen/cpu/lanes`).
 
+/// Elements from one of a wave to the next, at least, for waves to be run row after row: then each is in a cache line of its own. With 2048 rows of 2049, which are
+/// all in the same few sets of a cache, an alignment took a ninth of the time.
+pub const WAVE_STRIDE: i64 = 16;
+/// Rows that an element of a wave may be above the one that is computed from it.
+pub const WAVE_ROWS: i64 = 4;
+/// Waves that it may be before it.
+pub const WAVE_DISTANCE: i64 = 16;
 /// Sums inside of each other that an index is taken apart into.
 pub const INDEX_TERMS: usize = 4;
 /// Bytes of the accumulators of a sum of floats: a vector of 512 bits, or more shorter ones. Their number is the same on every

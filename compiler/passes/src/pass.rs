@@ -22,6 +22,7 @@
 //!        linearise        makes spaces of rows of all spaces, without indices
 //!        columns          reduces along columns in blocks of neighbouring ones
 //!        strided_checks   makes checks of indices with strides at both ends of a row
+//!        waves            runs waves over a matrix row after row
 //!        in_place_scatters computes elements where they are scattered
 //!        recurrences      keeps elements that later iterations of a loop read in variables
 //!        host_invariants  computes scalars of host loops once
@@ -32,7 +33,7 @@ use crate::core::{
 };
 use crate::flat::{
     bulk, columns, host_invariants, in_place_scatters, interchange, invariant_checks, linearise, prune,
-    recurrences, row_spaces, segments, strided_checks,
+    recurrences, row_spaces, segments, strided_checks, waves,
 };
 use par_ir::{core, flat};
 
@@ -216,6 +217,10 @@ pub const STRIDED_CHECKS: FlatPass = Pass {
     run: strided_checks::run,
 };
 
+/// Interchange of host loops over waves. Before their scatters become updates in place; after the checks at both ends, which it makes once.
+pub const WAVES: FlatPass =
+    Pass { name: "waves", description: "runs waves over a matrix row after row", run: waves::run };
+
 /// Scatters of what was computed from the array itself. Last: fusion would have to look at both arms of the choice.
 pub const IN_PLACE_SCATTERS: FlatPass = Pass {
     name: "in_place_scatters",
@@ -251,6 +256,7 @@ pub const FLAT_PASSES: &[FlatPass] = &[
     LINEARISE,
     COLUMNS,
     STRIDED_CHECKS,
+    WAVES,
     IN_PLACE_SCATTERS,
     RECURRENCES,
     HOST_INVARIANTS,

@@ -8,7 +8,7 @@ use par_ir::parse::parse_flat;
 use par_ir::print::print_flat;
 use par_ir::verify::verify_flat;
 use par_passes::pass::{
-    BULK, FlatPass, INTERCHANGE, INVARIANT_CHECKS, LINEARISE, PRUNE, RECURRENCES, ROW_SPACES,
+    BULK, FlatPass, INTERCHANGE, INVARIANT_CHECKS, LINEARISE, PRUNE, RECURRENCES, ROW_SPACES, WAVES,
 };
 use text::numbered;
 
@@ -152,6 +152,35 @@ fn an_element_of_the_iteration_before_stays_in_a_variable() {
              in (%r)
            }
            in (%ys)
+         }"
+    ));
+}
+
+#[test]
+fn columns_from_those_before_are_computed_row_after_row() {
+    assert_shows!(passed(
+        WAVES,
+        "fun f@0 (%n: i64, %w: i64, %t: i64, %xs: []f32) -> ([]f32) {
+           let (%r: []f32) = loop (%a: []f32 = %xs) for %q: i64 < %t do {
+             let (%v: []f32) = kernel map (elem f32) over [%n] \\%row %pos {
+               let (%s: i64) = mul.i64(%pos, %w)
+               let (%i: i64) = add.i64(%s, %q)
+               let (%ok: bool) = lt.i64(%i, %t)
+               check %ok bounds (%i, %t)
+               let (%x: f32) = %a[%i]
+               let (%y: f32) = mul.f32(%x, 0.5f32)
+               in (%y)
+             }
+             let (%b: []f32) = kernel map (scatter (%a)) over [%n] \\%row2 %pos2 {
+               let (%s2: i64) = mul.i64(%pos2, %w)
+               let (%i2: i64) = add.i64(%s2, %q)
+               let (%j2: i64) = add.i64(%i2, 1i64)
+               let (%e: f32) = %v[%pos2]
+               in (%j2, %e)
+             }
+             in (%b)
+           }
+           in (%r)
          }"
     ));
 }

@@ -43,6 +43,7 @@ impl Device for Cpu {
     type Rope = Arc<Rope>;
     type Desc = Arc<Desc>;
     type Kernel = Kernel;
+    const HAS_FAST_THREADS: bool = true;
 
     fn upload(_: &Run, a: Array) -> ArrayResult<Cpu> {
         Ok(a)

@@ -53,6 +53,8 @@ pub trait Device: Clone + Debug + Sized {
     type Desc: Clone + Debug;
     /// A bulk operation with a body.
     type Kernel;
+    /// One of its threads alone is as fast as a processor's, and has all arrays.
+    const HAS_FAST_THREADS: bool = false;
 
     /// An array of the host's.
     fn upload(run: &Run<Self>, a: Array) -> ArrayResult<Self>;

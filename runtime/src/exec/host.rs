@@ -87,8 +87,9 @@ impl<D: Device> Run<'_, D> {
 
     fn op(&self, op: &Op<D::Kernel>, frame: &mut Frame<D>, span: Span) -> Results<D> {
         match op {
-            Op::If { cond, then, other } => {
-                let arm = if frame.bool(*cond)? { then } else { other };
+            Op::If { cond, then, other, on_one_thread } => {
+                let takes_first = frame.bool(*cond)? && (D::HAS_FAST_THREADS || !on_one_thread);
+                let arm = if takes_first { then } else { other };
                 self.block(arm, frame)
             }
             Op::Loop(l) => self.host_loop(l, frame),

@@ -15,6 +15,7 @@ use par_ir::Prim::{I32, U32};
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::Atom;
+use par_ir::visit::Code;
 use par_ir::{Prim, Var};
 use std::collections::HashMap;
 
@@ -30,7 +31,40 @@ struct Chain(HashMap<Var, bool>);
 
 impl Chain {
     fn ends_in(&self, a: Atom) -> bool {
-        a.var().is_some_and(|v| self.0.get(&v) == Some(&true))
+        self.of(&a) == Some(true)
+    }
+
+    fn of(&self, a: &Atom) -> Option<bool> {
+        a.var().and_then(|v| self.0.get(&v)).copied()
+    }
+
+    /// Goes on through a body; false if an operator there has no vector form.
+    fn body(&mut self, body: &Body) -> bool {
+        body.stms.iter().all(|s| self.stm(s))
+    }
+
+    fn stm(&mut self, stm: &Stm) -> bool {
+        let has_extremum = match &stm.exp {
+            Exp::Atom(a) => self.of(a),
+            Exp::Prim(op, xs) if is_in_vectors(*op) => {
+                let from = xs.iter().filter_map(|x| self.of(x)).reduce(|a, b| a || b);
+                from.map(|is| is || matches!(op, PrimOp::Bin(BinOp::Min | BinOp::Max, _)))
+            }
+            Exp::If { cond, then, other } if self.of(cond).is_none() => return self.branch(stm, then, other),
+            Exp::Update { .. } => None,
+            _ => return !stm.free().iter().any(|v| self.0.contains_key(v)),
+        };
+        self.0.extend(has_extremum.map(|is| (stm.pat[0].var, is)));
+        true
+    }
+
+    fn branch(&mut self, stm: &Stm, then: &Body, other: &Body) -> bool {
+        let plain = self.body(then) && self.body(other);
+        for (p, (a, b)) in stm.pat.iter().zip(then.results.iter().zip(&other.results)) {
+            let from = [a, b].into_iter().filter_map(|x| self.of(x)).reduce(|a, b| a || b);
+            self.0.extend(from.map(|is| (p.var, is)));
+        }
+        plain
     }
 }
 
@@ -39,27 +73,8 @@ fn chain(start: &Param, body: &Body) -> Option<Chain> {
     if !matches!(start.ty.prim(), I32 | U32) {
         return None;
     }
-    let mut found = HashMap::from([(start.var, false)]);
-    for stm in &body.stms {
-        let before = |a: &Atom| a.var().and_then(|v| found.get(&v)).copied();
-        let has_extremum = match &stm.exp {
-            Exp::Atom(a) => before(a),
-            Exp::Prim(op, xs) if is_in_vectors(*op) => {
-                let from = xs.iter().filter_map(before).reduce(|a, b| a || b);
-                from.map(|is| is || matches!(op, PrimOp::Bin(BinOp::Min | BinOp::Max, _)))
-            }
-            Exp::Update { .. } => None,
-            _ if uses(stm, &found) => return None,
-            _ => None,
-        };
-        found.extend(has_extremum.map(|is| (stm.pat[0].var, is)));
-    }
-    Some(Chain(found))
-}
-
-fn uses(stm: &Stm, chain: &HashMap<Var, bool>) -> bool {
-    use par_ir::visit::Code;
-    stm.free().iter().any(|v| chain.contains_key(v))
+    let mut chain = Chain(HashMap::from([(start.var, false)]));
+    chain.body(body).then_some(chain)
 }
 
 fn is_in_vectors(op: PrimOp) -> bool {
@@ -82,6 +97,11 @@ impl Emitter<'_> {
     pub fn first_lanes(&mut self, state: &[Value], chains: &[bool]) -> Vec<Value> {
         let scalar = |(x, in_vector): (&Value, &bool)| if *in_vector { self.first_lane(*x) } else { *x };
         state.iter().zip(chains).map(scalar).collect()
+    }
+
+    /// For each value, whether it is in a vector too.
+    pub fn in_vectors(&self, xs: &[Value]) -> Vec<bool> {
+        xs.iter().map(|x| self.vectors.contains_key(x)).collect()
     }
 
     fn first_lane(&mut self, vector: Value) -> Value {

@@ -45,6 +45,17 @@ impl Base {
     }
 }
 
+/// The terms of an index.
+#[derive(Default)]
+struct Terms {
+    /// Made before the loop.
+    before: Vec<Value>,
+    /// Made in it.
+    inside: Vec<Value>,
+    /// The sum of those that are known.
+    constant: i64,
+}
+
 /// Emits one function.
 pub struct Emitter<'a> {
     pub b: FunctionBuilder<'a>,
@@ -304,43 +315,58 @@ impl<'a> Emitter<'a> {
         self.b.ins().iadd(base.address, offset)
     }
 
-    /// The address of an element, and an offset in bytes from there: what is added to an index costs nothing in an address.
+    /// The address of an element, and an offset in bytes from there: what is added to an index costs nothing in an address. The part of the index that is the
+    /// same in all iterations of the loop is one number with the array's address, computed before.
     pub fn element_at(&mut self, base: Base, i: Value) -> (Value, i32) {
+        let mut terms = Terms::default();
+        self.terms(i, tuning::INDEX_TERMS, &mut terms);
+        let size = base.prim.size() as i64;
+        let offset = terms.constant.checked_mul(size).filter(|n| n.unsigned_abs() < 1 << 20);
+        if let (Some(offset), Some(fixed), Some(varies)) =
+            (offset, self.sum(&terms.before), self.sum(&terms.inside))
+        {
+            let address = self.element(base, fixed);
+            return (self.element(Base { address, ..base }, varies), offset as i32);
+        }
         let (mut from, mut offset) = (i, 0i64);
         while let Some((x, c)) = self.shifted(from) {
-            let sum = offset.wrapping_add(c.wrapping_mul(base.prim.size() as i64));
+            let sum = offset.wrapping_add(c.wrapping_mul(size));
             if sum.unsigned_abs() >= 1 << 20 || c.unsigned_abs() >= 1 << 20 {
                 break;
             }
             (from, offset) = (x, sum);
         }
-        (self.element_apart(base, from), offset as i32)
+        (self.element(base, from), offset as i32)
     }
 
-    /// Address of element `i`. The part of it that is the same in all iterations of the loop is one number, computed before.
-    fn element_apart(&mut self, base: Base, i: Value) -> Value {
-        let (mut before, mut inside) = (Vec::new(), Vec::new());
-        self.terms(i, tuning::INDEX_TERMS, &mut before, &mut inside);
-        let (Some(fixed), Some(varies)) = (self.sum(&before), self.sum(&inside)) else {
-            return self.element(base, i);
-        };
-        let address = self.element(base, fixed);
-        self.element(Base { address, ..base }, varies)
-    }
-
-    /// The terms of a sum, by whether they are made before the loop or inside of it.
-    fn terms(&self, x: Value, depth: usize, before: &mut Vec<Value>, inside: &mut Vec<Value>) {
-        let dfg = &self.b.func.dfg;
-        if x.as_u32() < self.inside {
-            before.push(x);
+    /// Takes a sum apart.
+    fn terms(&mut self, x: Value, depth: usize, to: &mut Terms) {
+        if let Some(c) = self.known(x) {
+            to.constant = to.constant.wrapping_add(c);
             return;
         }
+        if x.as_u32() < self.inside {
+            to.before.push(x);
+            return;
+        }
+        let dfg = &self.b.func.dfg;
         match dfg.value_def(x).inst().map(|i| dfg.insts[i]) {
             Some(InstructionData::Binary { opcode: Opcode::Iadd, args: [a, b] }) if depth > 0 => {
-                self.terms(a, depth - 1, before, inside);
-                self.terms(b, depth - 1, before, inside);
+                self.terms(a, depth - 1, to);
+                self.terms(b, depth - 1, to);
             }
-            _ => inside.push(x),
+            Some(InstructionData::Binary { opcode: Opcode::Isub, args: [a, b] }) if depth > 0 => {
+                match self.known(b) {
+                    Some(c) => to.constant = to.constant.wrapping_sub(c),
+                    None if b.as_u32() < self.inside => {
+                        let negative = self.b.ins().ineg(b);
+                        to.before.push(negative);
+                    }
+                    None => return to.inside.push(x),
+                }
+                self.terms(a, depth - 1, to);
+            }
+            _ => to.inside.push(x),
         }
     }
 
@@ -482,19 +508,28 @@ impl<'a> Emitter<'a> {
         let price = arm_price(then).zip(arm_price(other)).map(|(a, b)| a + b + then.results.len());
         if price.is_some_and(|p| p <= tuning::SELECT_OPERATORS) && !self.counting {
             let (a, b) = (self.body(then)?, self.body(other)?);
-            return Ok(a.into_iter().zip(b).map(|(a, b)| self.b.ins().select(cond, a, b)).collect());
+            return Ok(a.into_iter().zip(b).map(|(a, b)| self.either(cond, a, b)).collect());
         }
         let (yes, no, join) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.ins().brif(cond, yes, &[], no, &[]);
         self.b.switch_to_block(yes);
         let results = self.inner(then)?;
+        let chains = self.in_vectors(&results);
+        let results = self.into_vectors(&results, &chains);
         let joined = self.params_like(join, &results);
         self.b.ins().jump(join, &args(&results));
         self.b.switch_to_block(no);
         let results = self.inner(other)?;
+        let results = self.into_vectors(&results, &chains);
         self.b.ins().jump(join, &args(&results));
         self.b.switch_to_block(join);
-        Ok(joined)
+        Ok(self.first_lanes(&joined, &chains))
+    }
+
+    /// One of two values.
+    fn either(&mut self, cond: Value, a: Value, b: Value) -> Value {
+        let chained = self.chained(PrimOp::Select(Prim::I32), &[cond, a, b]);
+        chained.unwrap_or_else(|| self.b.ins().select(cond, a, b))
     }
 
     /// Parameters of a block with the types of these values.

@@ -13,6 +13,7 @@ pub(super) const FORMS: &[Form] = &[
     Form { name: "with of another length", weight: 4, makes: |t| t.rank() > 1, make: with_of_another_length },
     Form { name: "update loop", weight: 8, makes: is_array, make: update_loop },
     Form { name: "guarded update loop", weight: 8, makes: is_array, make: guarded_update_loop },
+    Form { name: "waves", weight: 4, makes: is_row, make: waves },
     Form { name: "scatter", weight: 12, makes: is_array, make: scatter },
     Form { name: "scatter_2d", weight: 3, makes: |t| t.rank() > 1, make: scatter_2d },
     Form { name: "spread", weight: 3, makes: is_array, make: spread },
@@ -173,6 +174,42 @@ fn guarded_update_loop(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let bound = format!("i64.min 4 (length {x})");
     Some(format!(
         "(let {x} = {xs} in loop {y} = copy {x} for {i} < {bound} do {lets} in if {cond} then {write} else {other})"
+    ))
+}
+
+fn is_row(ty: &Ty) -> bool {
+    ty.rank() == 1
+}
+
+/// Waves over a matrix, columns or diagonals, each from elements around it: of waves before, of its own or of those after.
+fn waves(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    if !g.can_nest() {
+        return None;
+    }
+    let elem = ty.elem()?.clone();
+    let (a, b) = g.halves(fuel);
+    let xs = g.exp(ty, a);
+    let [x, y, q, k, i, u, v, lo] = [(); 8].map(|()| g.name());
+    let (width, count) = (g.rng.between(14, 24), g.rng.between(1, 40));
+    let along = if g.rng.chance(60) { format!("{q} - {i}") } else { q.clone() };
+    // Every read of the rows around is inside.
+    let start = 3 * width;
+    let mut at = |rows: i64, before: i64| format!("{start} + ({i} - {rows}) * {width} + {along} - {before}");
+    let written = at(0, 0);
+    let [one, other] = [(); 2].map(|()| {
+        let rows = *g.rng.pick(&[0, 0, 1, 1, 1, 2, -1]);
+        at(rows, *g.rng.pick(&[0, 1, 1, 2, -1]))
+    });
+    let first =
+        g.rng.pick(&["0", "i64.max 0 (Q - 9)", "i64.min 4 (Q / 2)", "i64.max (3 - Q) 1"]).replace('Q', &q);
+    let value = g.under(&[(&u, &elem), (&v, &elem), (&q, &I64)], |g| g.exp(&elem, b));
+    let size = 10 * width + count;
+    let rows = g.rng.between(0, 6);
+    let lets = format!("let {i} = {lo} + {k} let {u} = {y}[{one}] let {v} = {y}[{other}]");
+    Some(format!(
+        "(let {x} = {xs} in if null {x} then {x} else loop {y} = tabulate {size} (\\{k} -> {x}[{k} % length {x}]) for {q} < {count} do \
+         let {lo} = {first} let ({k}, {v}) = unzip (map (\\{k} -> {lets} in ({written}, {value})) (iota (i64.max 0 ({rows} - {lo})))) \
+         in scatter {y} {k} {v})"
     ))
 }
 

@@ -40,6 +40,10 @@ pub(super) fn chosen(versions: VersionChoice) -> Option<Chosen> {
             format!("one block of rows: for up to {block} of them"),
             format!("blocks of rows, combined: for more than {block} of them"),
         ),
+        VersionChoice::Waves => (
+            "row after row on one thread: if rows are far apart (never on a GPU, or on several ranks)".into(),
+            "one wave after the other: for other orders of elements, or if a check fails".into(),
+        ),
         VersionChoice::Condition => return None,
     };
     Some(Chosen { then, other })

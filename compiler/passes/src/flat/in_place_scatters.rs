@@ -60,7 +60,7 @@ struct Pair {
 }
 
 /// The kernel of a map over a space of one dimension, with its only output.
-fn flat_map(stm: &Stm) -> Option<(&Kernel, &Out)> {
+pub(crate) fn flat_map(stm: &Stm) -> Option<(&Kernel, &Out)> {
     let Op::Kernel(k) = &stm.op else { return None };
     let KernelKind::Map(outs) = &k.kind else { return None };
     let [out] = outs.as_slice() else { return None };
@@ -68,7 +68,7 @@ fn flat_map(stm: &Stm) -> Option<(&Kernel, &Out)> {
 }
 
 /// The position of a space of one dimension.
-const POSITION: Symbol = Symbol::Index(0);
+pub(crate) const POSITION: Symbol = Symbol::Index(0);
 
 impl Pair {
     /// The pair of a statement and the next.
@@ -205,7 +205,7 @@ fn magnitude(x: Atom, host: &mut Host) -> Atom {
 }
 
 /// True for a scatter that takes the value at its position, and looks at the arrays nowhere else.
-fn takes_over(b: &Kernel, made: Var, array: Var) -> bool {
+pub(crate) fn takes_over(b: &Kernel, made: Var, array: Var) -> bool {
     let mut found = Vec::new();
     reads::of_kernel(b, &mut |arr, i| found.push((arr, i)));
     let value = b.body.stms.iter().find(|s| matches!(&s.exp, Exp::Index(arr, _) if *arr == made));

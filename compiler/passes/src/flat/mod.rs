@@ -13,3 +13,4 @@ pub(crate) mod row_spaces;
 pub(crate) mod segments;
 pub(crate) mod strided_checks;
 mod walk;
+pub(crate) mod waves;
