@@ -194,7 +194,7 @@ fn waves(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let along = if g.rng.chance(60) { format!("{q} - {i}") } else { q.clone() };
     // Every read of the rows around is inside.
     let start = 3 * width;
-    let mut at = |rows: i64, before: i64| format!("{start} + ({i} - {rows}) * {width} + {along} - {before}");
+    let at = |rows: i64, before: i64| format!("{start} + ({i} - {rows}) * {width} + {along} - {before}");
     let written = at(0, 0);
     let [one, other] = [(); 2].map(|()| {
         let rows = *g.rng.pick(&[0, 0, 1, 1, 1, 2, -1]);
