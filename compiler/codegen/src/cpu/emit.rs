@@ -554,6 +554,11 @@ impl<'a> Emitter<'a> {
         self.counted_by(1, less, lo, hi, state, body)
     }
 
+    /// Says that what is made from here on is in a loop; gives the first value of the one around it, for its end.
+    pub fn begin_loop(&mut self) -> u32 {
+        std::mem::replace(&mut self.inside, self.b.func.dfg.num_values() as u32)
+    }
+
     /// As `counted`, in steps.
     pub fn counted_by(
         &mut self,
@@ -565,7 +570,7 @@ impl<'a> Emitter<'a> {
         body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<Vec<Value>, Unsupported> {
         let (again, exit) = (self.b.create_block(), self.b.create_block());
-        let outer = std::mem::replace(&mut self.inside, self.b.func.dfg.num_values() as u32);
+        let before = self.begin_loop();
         let i = self.params_like(again, &[lo])[0];
         let current = self.params_like(again, state);
         let last = self.params_like(exit, state);
@@ -585,7 +590,7 @@ impl<'a> Emitter<'a> {
         let following = [&[next_i], &next[..]].concat();
         self.b.ins().brif(repeat, again, &args(&following), exit, &args(&next));
         self.b.switch_to_block(exit);
-        self.inside = outer;
+        self.inside = before;
         Ok(last)
     }
 

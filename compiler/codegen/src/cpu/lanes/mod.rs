@@ -382,6 +382,7 @@ impl<'a> Emitter<'a> {
         let split = in_lanes.len();
         let all = [&[start], in_lanes, state].concat();
         let outside = [&[start], state].concat();
+        let before = self.begin_loop();
         let here = self.params_like(again, &all);
         let left = self.params_like(done, &all);
         let results = self.params_like(after, &outside);
@@ -436,6 +437,7 @@ impl<'a> Emitter<'a> {
             self.b.ins().brif(repeat, again, &args(&following), done, &args(&following));
         }
 
+        self.inside = before;
         self.b.switch_to_block(done);
         let left = if plan.has_rest { self.rest(plan, end, &left, split, group)? } else { left };
         let mut lanes = self.lanes(plan, alone);
