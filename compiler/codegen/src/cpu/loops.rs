@@ -101,7 +101,10 @@ impl<'a> Emitter<'a> {
         let Counted { params, form, index, less, is_widened, .. } = counted;
         let groups = lanes::iterations(params, form, body, self.fresh, self.width)
             .filter(|_| in_groups && !self.counting);
+        let folds =
+            lanes::folds(params, form, body, self.fresh, self.width).filter(|_| in_groups && !self.counting);
         if groups.is_none()
+            && folds.is_none()
             && let Some((before, body)) = self.invariant(body, counted.varies())
         {
             return self.guarded(*less, (first, end), state, |e| {
@@ -109,7 +112,10 @@ impl<'a> Emitter<'a> {
                 e.straight_loop(counted, &body, (first, end), state, false)
             });
         }
-        let chains = chains(params, body);
+        let chains = match folds {
+            Some(_) => vec![false; state.len()],
+            None => chains(params, body),
+        };
         let iteration = |e: &mut Self, i: Value, state: &[Value]| {
             let i = if *is_widened { e.b.ins().ireduce(types::I32, i) } else { i };
             e.scalars.insert(*index, i);
@@ -118,11 +124,11 @@ impl<'a> Emitter<'a> {
             let next = e.inner(body)?;
             Ok(e.into_vectors(&next, &chains))
         };
-        let rest = match groups {
-            Some(groups) => self.iterations(&groups, (first, end), iteration)?,
-            None => first,
+        let (rest, state) = match (groups, folds) {
+            (Some(groups), _) => (self.iterations(&groups, (first, end), iteration)?, state.to_vec()),
+            (None, Some(folds)) => self.fold_iterations(&folds, (first, end), state, iteration)?,
+            (None, None) => (first, self.into_vectors(state, &chains)),
         };
-        let state = self.into_vectors(state, &chains);
         let last = self.counted(*less, rest, end, &state, iteration)?;
         Ok(self.first_lanes(&last, &chains))
     }

@@ -135,14 +135,24 @@ impl Group<'_, '_> {
     ) -> Result<Vec<Value>, Unsupported> {
         let mut xs = self.elements(kernel, pos)?;
         let rest = xs.split_off(acc.scalars.len().min(xs.len()));
+        let next = self.reduced(reduction, xs, &acc)?;
+        store(self, &rest);
+        Ok(next)
+    }
+
+    /// The accumulators after these elements.
+    pub fn reduced(
+        &mut self,
+        reduction: &Reduction,
+        xs: Vec<Lanes>,
+        acc: &Accumulators,
+    ) -> Result<Vec<Value>, Unsupported> {
         for part in &reduction.parts {
             if let Part::Kept(kept) = part {
                 self.stay_if_kept(kept, acc.scalars, &xs)?;
             }
         }
-        let next = self.accumulate(reduction, acc.lanes, &xs)?;
-        store(self, &rest);
-        Ok(next)
+        self.accumulate(reduction, acc.lanes, &xs)
     }
 
     /// The accumulators in lanes after one more element in each.
