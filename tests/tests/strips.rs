@@ -21,6 +21,13 @@ fn needs(text: &str, processor: Processor) -> Needs {
     found.expect("it was asked for")
 }
 
+/// The code of a program's kernels, before machine code is made of it.
+fn code_of(text: &str) -> String {
+    let program =
+        compile(text, "code.par", &Options::default()).unwrap_or_else(|f| panic!("{}", f.render(false)));
+    program.clif().unwrap_or_else(|f| panic!("{}", f.render(false)))
+}
+
 /// The functions that the code of a program calls, without `par_` before them.
 fn called(text: &str) -> Vec<String> {
     let functions = needs(text, Processor::Native).functions;
@@ -184,9 +191,7 @@ fn functions_are_on_strips_where_checks_come_after_them() {
 fn quotients_of_positions_divide_them() {
     let text = "entry main [n] (l: i64) (xs: [n]f32) : [n]f32 = if l < 2 then xs else
       map2 (\\i x -> let j = i % l in if j < 3 then x else x * 2) (iota n) xs";
-    let program =
-        compile(text, "quotients.par", &Options::default()).unwrap_or_else(|f| panic!("{}", f.render(false)));
-    let code = program.clif().unwrap_or_else(|f| panic!("{}", f.render(false)));
+    let code = code_of(text);
     // Groups would be left where a row ends, and what they are left to is cold.
     assert!(!code.contains("cold"), "{code}");
 }
@@ -195,9 +200,30 @@ fn quotients_of_positions_divide_them() {
 fn neighbours_around_a_ring_are_read_without_questions() {
     let text = "entry main [n] (xs: [n]f32) : [n]f32 =
       tabulate n (\\i -> xs[if i == 0 then n - 1 else i - 1] + xs[if i == n - 1 then 0 else i + 1])";
-    let program =
-        compile(text, "rings.par", &Options::default()).unwrap_or_else(|f| panic!("{}", f.render(false)));
-    let code = program.clif().unwrap_or_else(|f| panic!("{}", f.render(false)));
+    let code = code_of(text);
     // A check would leave the group, and what it is left to is cold.
     assert!(!code.contains("cold"), "{code}");
+}
+
+#[test]
+fn extrema_that_iterations_wait_for_are_in_vectors() {
+    let row = "entry main [n] (as: [n]i32) (bs: [n]i32) : [n]i32 =
+      loop bs for i < n do (loop (bs, left) = (bs, 0) for j < n do
+        let x = i32.max (left - 1) (i32.max bs[j] (as[i] + as[j])) in (bs with [j] = x, x)).0";
+    let code = code_of(row);
+    // One after the other: the inner one does not depend on the iteration before.
+    assert_eq!(code.matches("smax").count(), 1, "{code}");
+    assert!(!code.contains("splat"), "{code}");
+    let counted = "entry main [n] (as: [n]i32) (bs: [n]i32) : [n]i32 =
+      loop bs for i < n do (loop (bs, left) = (bs, 0) for j < n do
+        let x = left * 3 + as[j] in (bs with [j] = x, x)).0";
+    assert!(!code_of(counted).contains("i32x4"));
+}
+
+#[test]
+fn segments_of_constants_are_filled_in_groups() {
+    let code = code_of(
+        "entry main (n: i64) (m: i64) (x: f32) : [][]f32 = tabulate_2d n m (\\i j -> if j == 0 then x else 7)",
+    );
+    assert!(code.contains("splat"), "{code}");
 }
