@@ -162,6 +162,8 @@ pub const FILTER_BUFFERS: usize = 6;
 pub const SCAN_BUFFERS: usize = 10;
 /// The same for maps and reductions with calls.
 pub const STAGE_BUFFERS: usize = 8;
+/// The same for strips with fewer positions, so that the buffers take no more memory: 64 at least.
+pub const STAGE_BUFFERS_MOST: usize = 64;
 /// Statements that are rather computed again behind a scan than stored.
 pub const SCAN_AGAIN: usize = 6;
 /// Elements among which the last beginning of a segment is looked for at a time: a multiple of what prefixes are computed of together, so
@@ -190,6 +192,8 @@ pub const LANES_REGISTERS_STRAIGHT: usize = 24;
 pub const LANES_APART: usize = 32;
 /// What gathering the element of a lane costs, if indices are in vectors.
 pub const LANES_GATHER: usize = 3;
+/// The same where the processor has no gathers: indices leave vectors, and elements enter them, one by one.
+pub const LANES_LOADS: usize = 4;
 /// Elements of short rows, at most, whose columns are read and stored as whole registers: that takes as many permutations of each.
 pub const LANES_COLUMNS: i64 = 6;
 /// Iterations assumed of a loop.

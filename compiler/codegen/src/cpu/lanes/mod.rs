@@ -185,7 +185,7 @@ fn by_element(info: &KernelInfo, body: Body, width: usize) -> Option<Plan> {
         let classes = |indices| Classes::new((pos, 1), body, indices);
         cost::choose(classes, &[body], Setting::of_map(width))
     };
-    let (classes, size, body) = with_short_indices(body, width, choose)?;
+    let (classes, size, body) = with_short_indices(body, choose)?;
     let overlaps = match &info.kernel.kind {
         KernelKind::Map(outs) => outs.iter().all(|o| matches!(o, Out::Elem(_) | Out::Row(..))),
         _ => false,
@@ -220,7 +220,7 @@ fn fold(kernel: &Kernel, op: &Lambda, body: Body, width: usize) -> Option<Plan> 
         cost::choose(classes, &[body, &combined], setting)
     };
     let (classes, size, body) = match setting.is_exact {
-        true => with_short_indices(body, width, choose)?,
+        true => with_short_indices(body, choose)?,
         // Groups that are left change sums of floats, and there are short indices on some processors only.
         false => choose(&body).map(|(classes, size)| (classes, size, body))?,
     };
@@ -228,14 +228,13 @@ fn fold(kernel: &Kernel, op: &Lambda, body: Body, width: usize) -> Option<Plan> 
     Some(Plan { has_rest, reduction, ..Plan::new((classes, size), &[&body, &combined]) })
 }
 
-/// A body's classes and size, with loops whose indices have 32 bits where the processor gathers by them.
+/// A body's classes and size, with loops whose indices have 32 bits where they are in vectors.
 fn with_short_indices(
     body: Body,
-    width: usize,
     choose: impl Fn(&Body) -> Option<(Classes, Size)>,
 ) -> Option<(Classes, Size, Body)> {
     let found = choose(&body);
-    let gathers = width > BYTES && found.as_ref().is_none_or(|(classes, _)| !classes.has_apart());
+    let gathers = found.as_ref().is_none_or(|(classes, _)| !classes.has_apart());
     let narrowed = if gathers { narrow::narrowed(&body) } else { None };
     let short = narrowed.and_then(|body| choose(&body).map(|(classes, size)| (classes, size, body)));
     short.or_else(|| found.map(|(classes, size)| (classes, size, body)))
