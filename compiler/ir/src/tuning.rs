@@ -169,6 +169,8 @@ pub const SCAN_AGAIN: usize = 6;
 /// Elements among which the last beginning of a segment is looked for at a time: a multiple of what prefixes are computed of together, so
 /// that nothing is grouped in another way from there on.
 pub const SCAN_LOOK: i64 = 64;
+/// Elements of a row of a ragged space from which on its scan takes groups.
+pub const SCAN_LONG: i64 = 64;
 /// Positions whose elements are added up with half as many bits.
 pub const NARROW_STRETCH: i64 = 1 << 15;
 

@@ -253,9 +253,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         + Copy,
     ) -> Result<Vec<Value>, Unsupported> {
         let (kernel, n) = (self.info.kernel, self.info.combined.len());
+        let groups_end = if kernel.space.is_ragged() { self.end_if_long(start, end) } else { end };
         let (rest, state) = self.groups(
             &scanning.plan,
-            (start, end),
+            (start, groups_end),
             (&[], state),
             |group, pos, _, state| {
                 let (xs, further) = group.scanned(scanning, kernel, pos)?;
@@ -274,6 +275,13 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             |_, _, state| Ok(state.to_vec()),
         )?;
         self.counted(rest, end, &state, element)
+    }
+
+    /// The end of a row that is long enough for groups, else its start: the chain of operations of a short one is done while another row's begins.
+    fn end_if_long(&mut self, start: Value, end: Value) -> Value {
+        let length = self.e.b.ins().isub(end, start);
+        let is_long = self.e.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, length, tuning::SCAN_LONG);
+        self.e.b.ins().select(is_long, end, start)
     }
 
     /// Where a scan's prefixes go.

@@ -170,7 +170,7 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
         return None;
     }
     match &kernel.kind {
-        KernelKind::Filter if !info.stores_under_masks(width) => None,
+        KernelKind::Filter if !info.packs() => None,
         KernelKind::Map(_) | KernelKind::Filter => by_element(info, body, width),
         KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } => fold(kernel, op, body, width),
         _ => None,
