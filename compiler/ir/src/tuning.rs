@@ -196,6 +196,8 @@ pub const LANES_APART: usize = 32;
 pub const LANES_GATHER: usize = 3;
 /// The same where the processor has no gathers: indices leave vectors, and elements enter them, one by one.
 pub const LANES_LOADS: usize = 4;
+/// What a shift to the left takes longer than an addition, if it is a multiplication by a power of two that is made for each lane.
+pub const LANES_POWER: usize = 6;
 /// Elements of short rows, at most, whose columns are read and stored as whole registers: that takes as many permutations of each.
 pub const LANES_COLUMNS: i64 = 6;
 /// Iterations assumed of a loop.

@@ -187,7 +187,15 @@ fn is_shift(op: PrimOp) -> bool {
 pub fn shifts_by_lane(op: PrimOp, bytes: usize) -> bool {
     let PrimOp::Bin(op, p) = op else { return false };
     let is_signed_long = op == BinOp::Shr && p.is_signed() && p.size() == 8;
-    bytes > BYTES && p.size() >= 4 && (!is_signed_long || bytes == WIDEST)
+    match bytes {
+        BYTES => multiplies(op, p),
+        _ => p.size() >= 4 && (!is_signed_long || bytes == WIDEST),
+    }
+}
+
+/// True for a shift that is a multiplication by powers of two, which are made by way of floats.
+fn multiplies(op: BinOp, p: Prim) -> bool {
+    cfg!(target_arch = "x86_64") && op == BinOp::Shl && p.size() == 4
 }
 
 /// Bytes that a scalar takes in a vector.
@@ -361,8 +369,12 @@ impl Pricing<'_> {
         let counts_differ = xs.get(1).is_some_and(|count| self.classes.atom(count) != Class::Same);
         let by_lane = self.classes.is_by_lane(op, xs, var)
             || counts_differ && is_shift(op) && !shifts_by_lane(op, self.size.bytes);
+        let multiplies = !by_lane && counts_differ && is_shift(op) && self.size.bytes == BYTES;
         let group = match (by_lane, self.classes.is_apart(var)) {
-            (false, _) => op.operands().into_iter().map(|p| self.registers(p)).max().unwrap_or(1),
+            (false, _) => {
+                let registers = op.operands().into_iter().map(|p| self.registers(p)).max().unwrap_or(1);
+                if multiplies { tuning::LANES_POWER * registers } else { registers }
+            }
             (true, true) => n,
             (true, false) if is_call(op) => n,
             (true, false) => 3 * n,

@@ -23,6 +23,7 @@
 //! where it changes (`operator.rs`).
 
 mod affine;
+mod bits;
 mod body;
 mod clamps;
 mod class;
@@ -181,6 +182,7 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
 fn by_element(info: &KernelInfo, body: Body, width: usize) -> Option<Plan> {
     let pos = info.kernel.pos;
     let has_rest = may_have_rest(info.kernel, &body) && info.stores_under_masks(width);
+    let body = if width == BYTES { bits::by_masks(body) } else { body };
     let choose = |body: &Body| {
         let classes = |indices| Classes::new((pos, 1), body, indices);
         cost::choose(classes, &[body], Setting::of_map(width))
@@ -219,6 +221,7 @@ fn fold(kernel: &Kernel, op: &Lambda, body: Body, width: usize) -> Option<Plan> 
         };
         cost::choose(classes, &[body, &combined], setting)
     };
+    let body = if width == BYTES && setting.is_exact { bits::by_masks(body) } else { body };
     let (classes, size, body) = match setting.is_exact {
         true => with_short_indices(body, choose)?,
         // Groups that are left change sums of floats, and there are short indices on some processors only.

@@ -61,7 +61,8 @@ impl Group<'_, '_> {
     /// Stores the lanes of a mask of a register of 128 bits, from an index on; the index behind them.
     fn keep_pairs(&mut self, base: Base, mut at: Value, mask: Value, x: Value) -> Value {
         let (size, ty) = (base.prim.size(), self.e.b.func.dfg.value_type(x));
-        let lane_of_pair = |second: usize| move |i: usize| (i / (2 * size) * 2 * size + second * size + i % size) as u8;
+        let lane_of_pair =
+            |second: usize| move |i: usize| (i / (2 * size) * 2 * size + second * size + i % size) as u8;
         let seconds = self.shuffle(x, x, std::array::from_fn(lane_of_pair(1)), ty);
         let mask_type = self.e.b.func.dfg.value_type(mask);
         let firsts = self.shuffle(mask, mask, std::array::from_fn(lane_of_pair(0)), mask_type);
