@@ -120,6 +120,8 @@ fn version<T: Number, S: Step<T>, const C: usize, const H: usize, const Q: usize
         Level::Avx512 => wide::<T, S, C>,
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => half::<T, S, C, H>,
+        #[cfg(target_arch = "x86_64")]
+        _ if is_x86_feature_detected!("sse4.1") => quarter::<T, S, C, Q>,
         _ => tile::<T, S, C, Q>,
     }
 }
@@ -148,6 +150,20 @@ unsafe fn half<T: Number, S: Step<T>, const C: usize, const H: usize>(
 ) {
     // SAFETY: the caller's promise.
     unsafe { tile::<T, S, C, H>(depth, rows, stride, panel, acc) }
+}
+
+/// Products of integers and choices are instructions.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse4.1")]
+unsafe fn quarter<T: Number, S: Step<T>, const C: usize, const Q: usize>(
+    depth: usize,
+    rows: [*const T; ROWS],
+    stride: isize,
+    panel: *const T,
+    acc: &mut Accumulators<T, C>,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { tile::<T, S, C, Q>(depth, rows, stride, panel, acc) }
 }
 
 /// `W` columns at a time, written so that the compiler keeps their sums in vector registers: eight, besides what is multiplied.

@@ -187,7 +187,7 @@ fn by_element(info: &KernelInfo, body: Body, width: usize) -> Option<Plan> {
         let classes = |indices| Classes::new((pos, 1), body, indices);
         cost::choose(classes, &[body], Setting::of_map(width))
     };
-    let (classes, size, body) = with_short_indices(body, choose)?;
+    let (classes, size, body) = with_short_indices(body, width, choose)?;
     let overlaps = match &info.kernel.kind {
         KernelKind::Map(outs) => outs.iter().all(|o| matches!(o, Out::Elem(_) | Out::Row(..))),
         _ => false,
@@ -223,7 +223,7 @@ fn fold(kernel: &Kernel, op: &Lambda, body: Body, width: usize) -> Option<Plan> 
     };
     let body = if width == BYTES && setting.is_exact { bits::by_masks(body) } else { body };
     let (classes, size, body) = match setting.is_exact {
-        true => with_short_indices(body, choose)?,
+        true => with_short_indices(body, width, choose)?,
         // Groups that are left change sums of floats, and there are short indices on some processors only.
         false => choose(&body).map(|(classes, size)| (classes, size, body))?,
     };
@@ -234,11 +234,12 @@ fn fold(kernel: &Kernel, op: &Lambda, body: Body, width: usize) -> Option<Plan> 
 /// A body's classes and size, with loops whose indices have 32 bits where they are in vectors.
 fn with_short_indices(
     body: Body,
+    width: usize,
     choose: impl Fn(&Body) -> Option<(Classes, Size)>,
 ) -> Option<(Classes, Size, Body)> {
     let found = choose(&body);
     let gathers = found.as_ref().is_none_or(|(classes, _)| !classes.has_apart());
-    let narrowed = if gathers { narrow::narrowed(&body) } else { None };
+    let narrowed = if gathers { narrow::narrowed(&body, width == BYTES) } else { None };
     let short = narrowed.and_then(|body| choose(&body).map(|(classes, size)| (classes, size, body)));
     short.or_else(|| found.map(|(classes, size)| (classes, size, body)))
 }

@@ -10,7 +10,7 @@
 //!                                                        lo, hi = lo', hi' of 64 bits
 //! ```
 //!
-//! Elements of 64 bits have vectors of their own, and gain nothing. A state fits if it is in `0..LIMIT`, which checks of indices
+//! Elements of 64 bits have vectors of their own, and gain nothing where the processor gathers. A state fits if it is in `0..LIMIT`, which checks of indices
 //! may say already. Then all operators between have results of 32 bits, or the loop stays as it is. Scalar code takes over a group that is
 //! left, with the body as it was.
 
@@ -25,9 +25,9 @@ use std::collections::{HashMap, HashSet};
 /// States are below this: the sum of two has 32 bits.
 const LIMIT: i64 = 1 << 30;
 
-/// A body with such loops, if it has any.
-pub fn narrowed(body: &Body) -> Option<Body> {
-    let mut narrow = Narrow { next: u32::MAX, found: false };
+/// A body with such loops, if it has any; `with_long` those that read elements of 64 bits, too.
+pub fn narrowed(body: &Body, with_long: bool) -> Option<Body> {
+    let mut narrow = Narrow { next: u32::MAX, found: false, with_long };
     let body = narrow.body(body.clone());
     narrow.found.then_some(body)
 }
@@ -36,6 +36,7 @@ struct Narrow {
     /// Variables are numbered from the end, where no program has any.
     next: u32,
     found: bool,
+    with_long: bool,
 }
 
 /// A loop in the making.
@@ -162,7 +163,8 @@ impl Narrow {
             }
             Exp::Index(_, index) if index.iter().any(is_small) => {
                 rewrite.reads = true;
-                with(stm.exp.clone()).filter(|_| stm.pat[0].ty.prim().size() == 4)
+                let size = stm.pat[0].ty.prim().size();
+                with(stm.exp.clone()).filter(|_| size == 4 || self.with_long && size == 8)
             }
             Exp::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), xs)
                 if xs[0].var().is_some_and(|v| rewrite.set.contains(&v)) =>
