@@ -212,6 +212,8 @@ pub const LANES_LESS: usize = 8;
 /// The same for the rows of a ragged space. Their groups often end early, with a jump that was not foreseen, and what is gathered one by
 /// one does not come faster.
 pub const LANES_LESS_RAGGED: usize = 5;
+/// Elements of a ragged row that are combined without a group. Of two there is one order only.
+pub const LANES_FEW: i64 = 2;
 /// Bytes of the widest registers for folds of ragged rows: with 64, sums of rows with 1 to 32 elements took 1.7 times as long.
 pub const LANES_WIDTH_RAGGED: usize = 32;
 /// Statements of an operator on tuples in lanes, at most: at the end there is a copy of them for every lane.
