@@ -7,6 +7,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod ssse3;
 mod sweep;
 
 use crate::simd::{Level, level};
@@ -187,8 +189,8 @@ macro_rules! moves {
 }
 moves!(move_u8, u8, []);
 moves!(move_u16, u16, []);
-moves!(move_u32, u32, [Avx2: avx2::move_u32, Avx512: avx512::move_u32]);
-moves!(move_u64, u64, [Avx2: avx2::move_u64, Avx512: avx512::move_u64]);
+moves!(move_u32, u32, [Baseline: ssse3::move_u32, Avx2: avx2::move_u32, Avx512: avx512::move_u32]);
+moves!(move_u64, u64, [Baseline: ssse3::move_u64, Avx2: avx2::move_u64, Avx512: avx512::move_u64]);
 
 /// The function of a level among those that are generic over it.
 macro_rules! at_level {
@@ -262,8 +264,8 @@ macro_rules! packs {
 }
 packs!(pack_u8, u8, []);
 packs!(pack_u16, u16, []);
-packs!(pack_u32, u32, [Avx2: avx2::pack_u32, Avx512: avx512::pack_u32]);
-packs!(pack_u64, u64, [Avx2: avx2::pack_u64, Avx512: avx512::pack_u64]);
+packs!(pack_u32, u32, [Baseline: ssse3::pack_u32, Avx2: avx2::pack_u32, Avx512: avx512::pack_u32]);
+packs!(pack_u64, u64, [Baseline: ssse3::pack_u64, Avx2: avx2::pack_u64, Avx512: avx512::pack_u64]);
 
 /// The function that packs elements of so many bytes: 1, 2, 4 or 8.
 pub fn packer(size: usize) -> Pack {

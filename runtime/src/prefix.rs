@@ -8,6 +8,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod sse2;
 
 use crate::prim::Prim;
 use crate::simd::{Level, level};
@@ -298,6 +300,30 @@ macro_rules! of_type {
     };
 }
 
+/// The best scan of floats for this processor.
+macro_rules! of_floats {
+    ($t:ident, $operator:ident, $segmented:expr, $level:expr) => {
+        match ($level, $segmented) {
+            #[cfg(target_arch = "x86_64")]
+            (Level::Baseline, true) => sse2::prefixes::<$t, $operator, true> as Prefixes,
+            #[cfg(target_arch = "x86_64")]
+            (Level::Baseline, false) => sse2::prefixes::<$t, $operator, false> as Prefixes,
+            _ => of_type!($t, $operator, $segmented, $level),
+        }
+    };
+}
+
+/// The best sums of floats for this processor: lanes move from one half of a vector of 32 bytes to the other more slowly than is gained.
+macro_rules! of_sums {
+    ($t:ident, $segmented:expr, $level:expr) => {
+        match ($level, $segmented) {
+            #[cfg(target_arch = "x86_64")]
+            (Level::Avx2, false) => sse2::sums_avx::<$t> as Prefixes,
+            _ => of_floats!($t, Add, $segmented, $level),
+        }
+    };
+}
+
 impl Operator {
     /// The scan of numbers of a type with this operator, for this processor, if it is here.
     pub fn prefixes(self, prim: Prim, segmented: bool) -> Option<Prefixes> {
@@ -310,16 +336,16 @@ impl Operator {
             // What two's complement adds has no sign.
             (Operator::Add, Prim::I32 | Prim::U32) => of_type!(i32, Add, segmented, level),
             (Operator::Add, Prim::I64 | Prim::U64) => of_type!(i64, Add, segmented, level),
-            (Operator::Add, Prim::F32) => of_type!(f32, Add, segmented, level),
-            (Operator::Add, Prim::F64) => of_type!(f64, Add, segmented, level),
+            (Operator::Add, Prim::F32) => of_sums!(f32, segmented, level),
+            (Operator::Add, Prim::F64) => of_sums!(f64, segmented, level),
             (Operator::Min, Prim::I32) => of_type!(i32, Min, segmented, level),
             (Operator::Min, Prim::I64) => of_type!(i64, Min, segmented, level),
-            (Operator::Min, Prim::F32) => of_type!(f32, Min, segmented, level),
-            (Operator::Min, Prim::F64) => of_type!(f64, Min, segmented, level),
+            (Operator::Min, Prim::F32) => of_floats!(f32, Min, segmented, level),
+            (Operator::Min, Prim::F64) => of_floats!(f64, Min, segmented, level),
             (Operator::Max, Prim::I32) => of_type!(i32, Max, segmented, level),
             (Operator::Max, Prim::I64) => of_type!(i64, Max, segmented, level),
-            (Operator::Max, Prim::F32) => of_type!(f32, Max, segmented, level),
-            (Operator::Max, Prim::F64) => of_type!(f64, Max, segmented, level),
+            (Operator::Max, Prim::F32) => of_floats!(f32, Max, segmented, level),
+            (Operator::Max, Prim::F64) => of_floats!(f64, Max, segmented, level),
             // The larger of two flags is set if one is.
             (Operator::Max, Prim::Bool) if !segmented => narrow!(u8, Max, false),
             _ => return None,

@@ -32,6 +32,19 @@ fn maps_and_reductions() {
 }
 
 #[test]
+fn searches_and_bits() {
+    // Loops with indices of 32 bits do not need a processor that gathers.
+    let search = "entry main [n] [k] (edges: [k]f32) (xs: [n]f32) : [n]i64 =
+      map (\\x -> (loop (lo, hi) = (0, k) while lo < hi do
+                     let mid = (lo + hi) / 2
+                     in if x < edges[mid] then (lo, mid) else (mid + 1, hi)).0) xs";
+    assert_eq!(schedules(search), ["lanes: 16"]);
+    let bits = "entry main [n] (x: u32) (vs: [n]u32) : u32 =
+      reduce (^) 0 (map2 (\\v k -> if (x >> u32.i64 k) & 1 == 1 then v else 0) vs (iota n))";
+    assert_eq!(schedules(bits), ["lanes: 16"]);
+}
+
+#[test]
 fn divisions() {
     for prim in ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"] {
         for division in ["x / 7", "x % 7", "x // 7", "x %% k"] {
@@ -64,6 +77,10 @@ fn scans_with_any_operator() {
 fn strips() {
     let stages = "entry main (xs: []f32) : []f32 = map (\\x -> f32.exp (2 * x) + f32.log x) xs";
     assert_eq!(schedules(stages), ["strips: compute, exp, log, store"]);
+    let many = "entry main (xs: []f32) : []f32 =
+      map (\\x -> f32.sum (map (\\k -> f32.exp (x * f32.i64 k)) (iota 12))) xs";
+    let calls = ["exp"; 12].join(", ");
+    assert_eq!(schedules(many), [format!("strips: compute 11 values, {calls}, store")]);
     let prefixes = "entry main (xs: []f32) : []f32 = scan (+) 0 xs";
     assert_eq!(schedules(prefixes), ["strips: scan add.f32"]);
     let used = "entry main (xs: []f32) : []f32 = map (* 2) (scan (+) 0 (map (+ 1) xs))";

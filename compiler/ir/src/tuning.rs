@@ -162,11 +162,15 @@ pub const FILTER_BUFFERS: usize = 6;
 pub const SCAN_BUFFERS: usize = 10;
 /// The same for maps and reductions with calls.
 pub const STAGE_BUFFERS: usize = 8;
+/// The same for strips with fewer positions, so that the buffers take no more memory: 64 at least.
+pub const STAGE_BUFFERS_MOST: usize = 64;
 /// Statements that are rather computed again behind a scan than stored.
 pub const SCAN_AGAIN: usize = 6;
 /// Elements among which the last beginning of a segment is looked for at a time: a multiple of what prefixes are computed of together, so
 /// that nothing is grouped in another way from there on.
 pub const SCAN_LOOK: i64 = 64;
+/// Elements of a row of a ragged space from which on its scan takes groups.
+pub const SCAN_LONG: i64 = 64;
 /// Positions whose elements are added up with half as many bits.
 pub const NARROW_STRETCH: i64 = 1 << 15;
 
@@ -199,6 +203,10 @@ pub const LANES_REGISTERS_STRAIGHT: usize = 24;
 pub const LANES_APART: usize = 32;
 /// What gathering the element of a lane costs, if indices are in vectors.
 pub const LANES_GATHER: usize = 3;
+/// The same where the processor has no gathers: indices leave vectors, and elements enter them, one by one.
+pub const LANES_LOADS: usize = 4;
+/// What a shift to the left takes longer than an addition, if it is a multiplication by a power of two that is made for each lane.
+pub const LANES_POWER: usize = 6;
 /// Elements of short rows, at most, whose columns are read and stored as whole registers: that takes as many permutations of each.
 pub const LANES_COLUMNS: i64 = 6;
 /// Iterations assumed of a loop.
@@ -213,6 +221,8 @@ pub const LANES_LESS: usize = 8;
 /// The same for the rows of a ragged space. Their groups often end early, with a jump that was not foreseen, and what is gathered one by
 /// one does not come faster.
 pub const LANES_LESS_RAGGED: usize = 5;
+/// Elements of a ragged row that are combined without a group. Of two there is one order only.
+pub const LANES_FEW: i64 = 2;
 /// Bytes of the widest registers for folds of ragged rows: with 64, sums of rows with 1 to 32 elements took 1.7 times as long.
 pub const LANES_WIDTH_RAGGED: usize = 32;
 /// Statements of an operator on tuples in lanes, at most: at the end there is a copy of them for every lane.

@@ -85,10 +85,10 @@ impl Launch<'_> {
         let products: usize = sizes.batch.iter().product();
         let rows = rows.unwrap_or(0..products * sizes.rows);
         match c.prim {
-            Prim::F32 => self.contract_as::<f32, 32>(c, &sizes, rows, out),
-            Prim::F64 => self.contract_as::<f64, 16>(c, &sizes, rows, out),
-            Prim::I32 => self.contract_as::<i32, 32>(c, &sizes, rows, out),
-            Prim::I64 => self.contract_as::<i64, 16>(c, &sizes, rows, out),
+            Prim::F32 => self.contract_as::<f32, 32, 16, 8>(c, &sizes, rows, out),
+            Prim::F64 => self.contract_as::<f64, 16, 8, 4>(c, &sizes, rows, out),
+            Prim::I32 => self.contract_as::<i32, 32, 16, 8>(c, &sizes, rows, out),
+            Prim::I64 => self.contract_as::<i64, 16, 8, 4>(c, &sizes, rows, out),
             _ => false,
         }
     }
@@ -118,14 +118,14 @@ impl Launch<'_> {
         Batch { first, strides: f.batch.iter().map(bytes).collect() }
     }
 
-    fn contract_as<T: Number, const C: usize>(
+    fn contract_as<T: Number, const C: usize, const H: usize, const Q: usize>(
         &self,
         c: &Contraction,
         sizes: &Products,
         rows: Range<usize>,
         out: &Array,
     ) -> bool {
-        let Some(run) = tile::choose::<T, C>(c.combine, c.pair) else { return false };
+        let Some(run) = tile::choose::<T, C, H, Q>(c.combine, c.pair) else { return false };
         let (a, b) = (self.factor(&c.left, size_of::<T>()), self.factor(&c.right, size_of::<T>()));
         let initial = match c.initial {
             Some(capture) => self.env[EnvLayout::CAPTURES + capture] as *const u8,

@@ -84,15 +84,65 @@ fn double(a: f64, b: f64, c: f64) -> f64 {
     upper + odd_sum(lost, rest)
 }
 
-/// As `a.mul_add(b, c)`: the product is exact as an `f64`.
+/// As `a.mul_add(b, c)`: the product is exact as an `f64`, and the sum is rounded to an odd last bit before it is rounded again. No branches, for vectors.
 #[inline(always)]
 fn single(a: f32, b: f32, c: f32) -> f32 {
-    odd_sum_or_special(f64::from(a) * f64::from(b), f64::from(c)) as f32
+    let (p, c) = (f64::from(a) * f64::from(b), f64::from(c));
+    let (s, rest) = sum(p, c);
+    let bits = s.to_bits();
+    // Towards zero, then odd.
+    let odd = bits.wrapping_sub((rest.to_bits() ^ bits) >> 63) | 1;
+    // What an infinite sum lacks is no number.
+    f64::from_bits(if rest.abs() > 0.0 { odd } else { bits }) as f32
 }
 
-#[inline(always)]
-fn odd_sum_or_special(a: f64, b: f64) -> f64 {
-    if (a + b).is_finite() { odd_sum(a, b) } else { a + b }
+/// How formulas multiply and add `f32`s, rounding once.
+pub trait Multiply {
+    /// `a * b + c`.
+    fn fused(&mut self, a: f32, b: f32, c: f32) -> f32;
+}
+
+/// By an instruction, where there is one.
+pub struct Native;
+
+impl Multiply for Native {
+    #[inline(always)]
+    fn fused(&mut self, a: f32, b: f32, c: f32) -> f32 {
+        a.fused(b, c)
+    }
+}
+
+/// Put together from other operators.
+pub struct Composed;
+
+impl Multiply for Composed {
+    #[inline(always)]
+    fn fused(&mut self, a: f32, b: f32, c: f32) -> f32 {
+        single(a, b, c)
+    }
+}
+
+/// Rounded twice, as an `f64` before: nearly always the same.
+#[derive(Default)]
+pub struct Twice {
+    /// Not 0 if some result may be another than that of rounding once.
+    pub doubtful: u32,
+}
+
+impl Multiply for Twice {
+    #[inline(always)]
+    fn fused(&mut self, a: f32, b: f32, c: f32) -> f32 {
+        /// The bits that an `f32` lacks, and the number in the middle between two.
+        const LOST: u32 = (1 << 29) - 1;
+        const MIDDLE: u32 = 1 << 28;
+        /// The upper half of the least normal `f32`. Smaller ones lack more.
+        const NORMAL: u32 = 0x3810_0000;
+        let s = f64::from(a) * f64::from(b) + f64::from(c);
+        let (high, low) = ((s.to_bits() >> 32) as u32, s.to_bits() as u32);
+        let is_small = (high & 0x7fff_ffff).wrapping_sub(1) < NORMAL - 1;
+        self.doubtful |= u32::from((low & LOST == MIDDLE) | is_small);
+        s as f32
+    }
 }
 
 #[cfg(test)]
@@ -134,6 +184,14 @@ mod tests {
             let (found, wanted) = (single(a, b, c), a.mul_add(b, c));
             assert!(
                 found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan(),
+                "{a:e} {b:e} {c:e}"
+            );
+            let mut twice = Twice::default();
+            let found = twice.fused(a, b, c);
+            assert!(
+                twice.doubtful != 0
+                    || found.to_bits() == wanted.to_bits()
+                    || found.is_nan() && wanted.is_nan(),
                 "{a:e} {b:e} {c:e}"
             );
         }

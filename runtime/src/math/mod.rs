@@ -8,6 +8,7 @@
 //! Source: the reductions are textbook ones (Muller, "Elementary Functions", chapters 11 and 9); the polynomials are
 //! Taylor's, with as many terms as the precision asks for.
 
+mod composed;
 mod exp;
 mod fused;
 mod hyperbolic;
@@ -18,6 +19,7 @@ mod strip;
 mod trig;
 
 pub use fused::Fused;
+use fused::Native;
 pub use rare::Rare;
 pub use strip::{STRIP, Strip};
 
@@ -78,15 +80,15 @@ impl Function {
     pub fn f32(self, x: f32) -> f32 {
         let (is_smallest, is_small) = (x.abs() <= single::LIMIT, (x as f64).abs() <= trig::LIMIT);
         match self {
-            Function::Exp => single::exp(x),
-            Function::Exp2 => single::exp2(x),
+            Function::Exp => single::exp(&mut Native, x),
+            Function::Exp2 => single::exp2(&mut Native, x),
             Function::Expm1 => exp::expm1_f32(x),
-            Function::Log => single::log(x),
+            Function::Log => single::log(&mut Native, x),
             Function::Log2 => log::log2_f32(x),
             Function::Log10 => log::log10_f32(x),
             Function::Log1p => log::log1p_f32(x),
-            Function::Sin if is_smallest => single::sin(x),
-            Function::Cos if is_smallest => single::cos(x),
+            Function::Sin if is_smallest => single::sin(&mut Native, x),
+            Function::Cos if is_smallest => single::cos(&mut Native, x),
             Function::Sin if is_small => trig::sin_f32(x),
             Function::Cos if is_small => trig::cos_f32(x),
             Function::Tan if is_small => trig::tan_f32(x),

@@ -1,7 +1,7 @@
 //! The functions that matter most once more in `f32` alone, twice as fast as through `f64`. The formulas are those of
-//! [`super::exp`], [`super::log`] and [`super::trig`], with fewer terms.
+//! [`super::exp`], [`super::log`] and [`super::trig`], with fewer terms. Each is for any way to multiply and add.
 
-use super::Fused;
+use super::fused::Multiply;
 use std::f32::consts::{FRAC_2_PI, FRAC_PI_2, LN_2, LOG2_E, SQRT_2};
 
 /// Largest argument of this module's `sin` and `cos`.
@@ -34,40 +34,45 @@ fn power_of_two(k: i32) -> f32 {
 
 /// The value of a polynomial with these factors, the constant one first.
 #[inline(always)]
-fn polynomial(x: f32, factors: &[f32]) -> f32 {
-    factors.iter().rev().fold(0.0, |sum: f32, c| sum.fused(x, *c))
+fn polynomial(m: &mut impl Multiply, x: f32, factors: &[f32]) -> f32 {
+    let Some((last, others)) = factors.split_last() else { return 0.0 };
+    others.iter().rev().fold(*last, |sum: f32, c| m.fused(sum, x, *c))
 }
 
 /// `2^k * e^(r + low)`; rounds once where the result is subnormal.
 #[inline(always)]
-fn power(k: i32, r: f32, low: f32) -> f32 {
+fn power(m: &mut impl Multiply, k: i32, r: f32, low: f32) -> f32 {
     const TAIL: [f32; 6] = [1.0 / 2.0, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5_040.0];
-    let y = 1.0 + (r * r).fused(polynomial(r, &TAIL), r + low);
+    let tail = polynomial(m, r, &TAIL);
+    let y = 1.0 + m.fused(r * r, tail, r + low);
     let half = k >> 1;
     y * power_of_two(half) * power_of_two(k.wrapping_sub(half))
 }
 
 /// `e^x`.
 #[inline(always)]
-pub fn exp(x: f32) -> f32 {
+pub fn exp(m: &mut impl Multiply, x: f32) -> f32 {
     let x = x.clamp(-105.0, 89.0);
     let (n, k) = round(x * LOG2_E);
-    power(k, (-n).fused(LN2_LOW, (-n).fused(LN_2, x)), 0.0)
+    let first = m.fused(-n, LN_2, x);
+    let r = m.fused(-n, LN2_LOW, first);
+    power(m, k, r, 0.0)
 }
 
 /// `2^x`; exact for integers.
 #[inline(always)]
-pub fn exp2(x: f32) -> f32 {
+pub fn exp2(m: &mut impl Multiply, x: f32) -> f32 {
     let x = x.clamp(-151.0, 128.0);
     let (n, k) = round(x);
     let part = x - n;
     let r = part * LN_2;
-    power(k, r, part.fused(LN_2, -r) + part * LN2_LOW)
+    let low = m.fused(part, LN_2, -r) + part * LN2_LOW;
+    power(m, k, r, low)
 }
 
 /// `ln x`.
 #[inline(always)]
-pub fn log(x: f32) -> f32 {
+pub fn log(m: &mut impl Multiply, x: f32) -> f32 {
     const SERIES: [f32; 5] = [2.0 / 3.0, 2.0 / 5.0, 2.0 / 7.0, 2.0 / 9.0, 2.0 / 11.0];
     // Subnormal numbers are brought into the range of the others.
     let (normal, bias) = if x < f32::MIN_POSITIVE { (x * power_of_two(25), 25.0) } else { (x, 0.0) };
@@ -78,7 +83,8 @@ pub fn log(x: f32) -> f32 {
     let s = f / (2.0 + f);
     let z = s * s;
     let half = 0.5 * f * f;
-    let rest = s * z.fused(polynomial(z, &SERIES), half);
+    let series = polynomial(m, z, &SERIES);
+    let rest = s * m.fused(z, series, half);
     let y = k * LN2_HIGH - ((half - (rest + k * LN2_REST)) - f);
     let y = if x < f32::INFINITY { y } else { x };
     let y = if x == 0.0 { f32::NEG_INFINITY } else { y };
@@ -87,18 +93,20 @@ pub fn log(x: f32) -> f32 {
 
 /// Sine and cosine of the angle that remains when quarter turns are taken away, and their number.
 #[inline(always)]
-fn remainder(x: f32) -> (i32, f32, f32) {
+fn remainder(m: &mut impl Multiply, x: f32) -> (i32, f32, f32) {
     const SINE: [f32; 4] = [-1.0 / 6.0, 1.0 / 120.0, -1.0 / 5_040.0, 1.0 / 362_880.0];
     const COSINE: [f32; 4] = [1.0 / 24.0, -1.0 / 720.0, 1.0 / 40_320.0, -1.0 / 3_628_800.0];
     let (n, quadrant) = round(x * FRAC_2_PI);
-    let first = (-n).fused(FRAC_PI_2, x);
-    let r = (-n).fused(PI_MIDDLE, first);
-    let low = (-n).fused(PI_MIDDLE, first - r) - n * PI_LOW;
+    let first = m.fused(-n, FRAC_PI_2, x);
+    let r = m.fused(-n, PI_MIDDLE, first);
+    let low = m.fused(-n, PI_MIDDLE, first - r) - n * PI_LOW;
     let z = r * r;
-    let sin = r + (z * r).fused(polynomial(z, &SINE), low);
+    let sine = polynomial(m, z, &SINE);
+    let sin = r + m.fused(z * r, sine, low);
     let half = 0.5 * z;
     let high = 1.0 - half;
-    let cos = high + (((1.0 - high) - half) + (z * z).fused(polynomial(z, &COSINE), -r * low));
+    let cosine = polynomial(m, z, &COSINE);
+    let cos = high + (((1.0 - high) - half) + m.fused(z * z, cosine, -r * low));
     (quadrant, sin, cos)
 }
 
@@ -111,15 +119,15 @@ fn turned(n: i32, sin: f32, cos: f32) -> f32 {
 
 /// `sin x` for `|x| <= LIMIT`.
 #[inline(always)]
-pub fn sin(x: f32) -> f32 {
-    let (n, sin, cos) = remainder(x);
+pub fn sin(m: &mut impl Multiply, x: f32) -> f32 {
+    let (n, sin, cos) = remainder(m, x);
     let y = turned(n, sin, cos);
     if x == 0.0 { x } else { y }
 }
 
 /// `cos x` for `|x| <= LIMIT`.
 #[inline(always)]
-pub fn cos(x: f32) -> f32 {
-    let (n, sin, cos) = remainder(x);
+pub fn cos(m: &mut impl Multiply, x: f32) -> f32 {
+    let (n, sin, cos) = remainder(m, x);
     turned(n.wrapping_add(1), sin, cos)
 }

@@ -1,6 +1,7 @@
 //! A function on a strip of numbers, and on one: the same loop compiled for several vector widths, chosen once.
 
-use super::{Function, exp, hyperbolic, log, single, trig};
+use super::fused::Native;
+use super::{Function, composed, exp, hyperbolic, log, single, trig};
 use crate::simd::{Level, level};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
@@ -9,6 +10,28 @@ pub const STRIP: usize = 512;
 
 /// `(to, from, n)`: stores a function's values at `n` numbers.
 pub type Strip<T> = unsafe extern "C" fn(*mut T, *const T, i64);
+
+/// True if fused multiply-adds are calls.
+fn has_no_fused() -> bool {
+    cfg!(target_arch = "x86_64") && level() == Level::Baseline
+}
+
+/// The formulas of [`single`] with the processor's instruction.
+mod native {
+    use super::{Native, single};
+
+    macro_rules! native {
+        ($($name:ident)*) => {
+            $(
+                #[inline(always)]
+                pub fn $name(x: f32) -> f32 {
+                    single::$name(&mut Native, x)
+                }
+            )*
+        };
+    }
+    native!(exp exp2 log sin cos);
+}
 
 /// The versions of a function of one number: the fused multiply-add is an instruction, or a call.
 macro_rules! single {
@@ -126,6 +149,9 @@ macro_rules! strips {
 
             /// The function for strips of `f32`, for this processor.
             pub fn strip_f32(self) -> Strip<f32> {
+                if let Some(strip) = composed::strip(self).filter(|_| has_no_fused()) {
+                    return strip;
+                }
                 match self {
                     $(Function::$function => strip!(f32, Function::$function, $f32, $limit_f32),)*
                 }
@@ -142,15 +168,15 @@ macro_rules! strips {
 }
 
 strips! {
-    Exp single::exp [None], exp::exp [None];
-    Exp2 single::exp2 [None], exp::exp2 [None];
+    Exp native::exp [None], exp::exp [None];
+    Exp2 native::exp2 [None], exp::exp2 [None];
     Expm1 exp::expm1_f32 [None], exp::expm1 [None];
-    Log single::log [None], log::log [None];
+    Log native::log [None], log::log [None];
     Log2 log::log2_f32 [None], log::log2 [None];
     Log10 log::log10_f32 [None], log::log10 [None];
     Log1p log::log1p_f32 [None], log::log1p [None];
-    Sin single::sin [Some(single::LIMIT)], trig::sin [Some(trig::LIMIT)];
-    Cos single::cos [Some(single::LIMIT)], trig::cos [Some(trig::LIMIT)];
+    Sin native::sin [Some(single::LIMIT)], trig::sin [Some(trig::LIMIT)];
+    Cos native::cos [Some(single::LIMIT)], trig::cos [Some(trig::LIMIT)];
     Tan trig::tan_f32 [Some(trig::LIMIT as f32)], trig::tan [Some(trig::LIMIT)];
     Sinh hyperbolic::sinh_f32 [None], hyperbolic::sinh [None];
     Cosh hyperbolic::cosh_f32 [None], hyperbolic::cosh [None];

@@ -1,6 +1,6 @@
 //! Against the `libm` crate, and strips against single numbers.
 
-use super::{Function, STRIP};
+use super::{Function, STRIP, composed};
 
 /// Steps between two numbers.
 fn steps(x: f64, y: f64) -> f64 {
@@ -136,6 +136,24 @@ fn strips_give_the_bits_of_single_numbers() {
             let mut strip = vec![0.0; part.len()];
             // SAFETY: both vectors are this function's own, and equally long.
             unsafe { f.strip_f32()(strip.as_mut_ptr(), part.as_ptr(), part.len() as i64) };
+            for (x, y) in part.iter().zip(&strip) {
+                assert_eq!(steps_f32(*y, f.f32(*x)), 0.0, "{f:?} {x:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn strips_without_the_instruction_give_the_bits_of_single_numbers() {
+    // Short fractions as well: results are in the middle between two numbers more often.
+    let short = (-4096..4096).map(|i| i as f32 / 256.0);
+    let numbers: Vec<f32> = numbers().into_iter().map(|x| x as f32).chain(short).collect();
+    for f in Function::ALL {
+        let Some(function) = composed::strip(f) else { continue };
+        for part in numbers.chunks(STRIP) {
+            let mut strip = vec![0.0; part.len()];
+            // SAFETY: both vectors are this function's own, and equally long.
+            unsafe { function(strip.as_mut_ptr(), part.as_ptr(), part.len() as i64) };
             for (x, y) in part.iter().zip(&strip) {
                 assert_eq!(steps_f32(*y, f.f32(*x)), 0.0, "{f:?} {x:e}");
             }

@@ -161,6 +161,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     ) -> Result<Vec<Value>, Unsupported> {
         let (kernel, into) = (self.info.kernel, &self.info.combined);
         let (mut start, mut acc) = (ends.0, initial.to_vec());
+        let groups_end = if plan.has_rest() { self.end_if_long(ends, tuning::LANES_FEW + 1) } else { ends.1 };
         // Of many rows of a ragged space most is what a group leaves, and a group of runs leaves much.
         let is_ragged = kernel.space.is_ragged();
         let shorter = plan.shorter().filter(|_| (is_ragged || plan.is_in_order()) && !plan.has_rest());
@@ -170,7 +171,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             let carried = if plan.is_in_order() { &[] } else { &identities[..] };
             (start, acc) = self.groups(
                 plan,
-                (start, ends.1),
+                (start, groups_end),
                 (carried, &acc),
                 |group, pos, lanes, state| match plan.is_in_order() {
                     true => {
@@ -253,9 +254,12 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         + Copy,
     ) -> Result<Vec<Value>, Unsupported> {
         let (kernel, n) = (self.info.kernel, self.info.combined.len());
+        // The chain of operations of a short row is done while another row's begins.
+        let is_ragged = kernel.space.is_ragged();
+        let groups_end = if is_ragged { self.end_if_long((start, end), tuning::SCAN_LONG) } else { end };
         let (rest, state) = self.groups(
             &scanning.plan,
-            (start, end),
+            (start, groups_end),
             (&[], state),
             |group, pos, _, state| {
                 let (xs, further) = group.scanned(scanning, kernel, pos)?;
@@ -274,6 +278,13 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             |_, _, state| Ok(state.to_vec()),
         )?;
         self.counted(rest, end, &state, element)
+    }
+
+    /// The end of a row that has so many elements at least, or else its start.
+    fn end_if_long(&mut self, (start, end): (Value, Value), least: i64) -> Value {
+        let length = self.e.b.ins().isub(end, start);
+        let is_long = self.e.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, length, least);
+        self.e.b.ins().select(is_long, end, start)
     }
 
     /// Where a scan's prefixes go.

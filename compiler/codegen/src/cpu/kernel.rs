@@ -146,12 +146,18 @@ impl<'k> KernelInfo<'k> {
 
     /// True if the results of some positions of a group can be stored under a mask: elements of a map, values that a filter keeps.
     pub fn stores_under_masks(&self, width: usize) -> bool {
-        let packs = |p: &Prim| lanes::packs(*p, width);
-        match &self.kernel.kind {
-            KernelKind::Map(outs) => outs.iter().all(|o| matches!(o, Out::Elem(p) if packs(p))),
-            KernelKind::Filter => !self.elems.is_empty() && self.elems.iter().all(packs),
-            _ => false,
-        }
+        let is_packed = |o: &Out| matches!(o, Out::Elem(p) if lanes::packs(*p));
+        width > lanes::BYTES
+            && match &self.kernel.kind {
+                KernelKind::Map(outs) => outs.iter().all(is_packed),
+                _ => self.packs(),
+            }
+    }
+
+    /// True for a filter whose values are packed in groups.
+    pub fn packs(&self) -> bool {
+        let is_filter = matches!(self.kernel.kind, KernelKind::Filter);
+        is_filter && !self.elems.is_empty() && self.elems.iter().all(|p| lanes::packs(*p))
     }
 
     /// The roles of the functions that this kernel needs.
@@ -385,7 +391,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// Every element's values are written at the cursor, which moves only past those kept: it is never beyond the element.
     fn pack_elements(&mut self) -> Result<Value, Unsupported> {
         let values = self.kept_arrays();
-        let packs = self.info.stores_under_masks(self.e.width) && !self.e.counting;
+        let packs = self.info.packs() && !self.e.counting;
         let plan = self.info.lanes(self.e.width).filter(|_| packs);
         let single = |k: &mut KernelEmitter<'_, 'a, '_>, pos: Value, cursor: &[Value]| {
             let results = k.element(pos)?;

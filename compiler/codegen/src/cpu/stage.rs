@@ -77,11 +77,10 @@ pub fn split(kernel: &Kernel, fresh: &Fresh) -> Option<Staged> {
 fn cut(kernel: &Kernel, fresh: &Fresh) -> Option<Staged> {
     let cut = Cut::new(kernel, fresh)?;
     let stages: Vec<Stage> = (0..cut.last).map(|level| cut.stage(level)).collect();
-    let buffers: usize = stages.iter().map(|s| s.stored.len() + s.calls.len()).sum();
     let body = Body { stms: cut.statements(cut.last), results: kernel.body.results.clone() };
     let last = Kernel { body, ..kernel.clone() };
     let staged = Staged { stages, last, checks_late: cut.checked > 0 };
-    (buffers <= tuning::STAGE_BUFFERS).then_some(staged)
+    (staged.scalars().len() <= tuning::STAGE_BUFFERS_MOST).then_some(staged)
 }
 
 impl Staged {
@@ -132,6 +131,11 @@ impl Staged {
         let of_stage =
             |s: &Stage| s.stored.iter().copied().chain(s.calls.iter().map(|c| c.to)).collect::<Vec<_>>();
         self.stages.iter().flat_map(of_stage).collect()
+    }
+
+    /// Positions of a strip: fewer where there are many buffers, which take as much memory together.
+    fn length(&self) -> usize {
+        STRIP * tuning::STAGE_BUFFERS / self.scalars().len().next_power_of_two().max(tuning::STAGE_BUFFERS)
     }
 
     /// The steps on strips, as the plan stores them.
@@ -389,7 +393,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             return code(self, (start, end), state);
         };
         let buffers = self.buffers(staged);
-        self.by_strips((start, end), state, |k, ends, state| {
+        self.by_strips_of(staged.length(), (start, end), state, |k, ends, state| {
             k.stages(staged, &buffers, ends)?;
             code(k, ends, state)
         })
@@ -411,7 +415,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             return Ok(());
         };
         let buffers = self.buffers(staged);
-        self.by_strips((start, end), &[], |k, ends, _| {
+        self.by_strips_of(staged.length(), (start, end), &[], |k, ends, _| {
             let (alone, next) = (k.e.b.create_block(), k.e.b.create_block());
             k.e.escape = Some(alone);
             k.stages(staged, &buffers, ends)?;
@@ -448,8 +452,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let Some((_, dim)) = self.info.kernel.space.as_rows() else { return Err("there are no rows".into()) };
         let buffers = self.buffers(staged);
         let (row_lo, row_hi, lo, hi) = (self.params[1], self.params[2], self.params[3], self.params[4]);
-        self.counted_by(STRIP as i64, lo, hi, &[row_lo], |k, first, rows| {
-            let (start, end) = k.strip_from(first, hi);
+        self.counted_by(staged.length() as i64, lo, hi, &[row_lo], |k, first, rows| {
+            let (start, end) = k.strip_from(staged.length(), first, hi);
             let after = k.first_row_from(dim, rows[0], row_hi, end);
             k.params[1..5].copy_from_slice(&[rows[0], after, start, end]);
             k.name_strips(&buffers, start);
@@ -501,7 +505,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     fn buffers(&mut self, staged: &Staged) -> Vec<Buffer> {
-        self.strip_buffers(&staged.scalars())
+        let buffer = |s: &Scalar| self.strip_buffer_of(staged.length(), *s, 0);
+        staged.scalars().iter().map(buffer).collect()
     }
 
     fn staged(&self) -> Option<&'k Staged> {

@@ -40,20 +40,40 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             &[Value],
         ) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<Vec<Value>, Unsupported> {
-        self.counted_by(STRIP as i64, start, end, state, |k, first, state| {
-            let ends = k.strip_from(first, end);
+        self.by_strips_of(STRIP, (start, end), state, code)
+    }
+
+    /// The same in strips of so many positions.
+    pub fn by_strips_of(
+        &mut self,
+        length: usize,
+        (start, end): (Value, Value),
+        state: &[Value],
+        code: impl FnOnce(
+            &mut KernelEmitter<'_, 'a, 'k>,
+            (Value, Value),
+            &[Value],
+        ) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<Vec<Value>, Unsupported> {
+        self.counted_by(length as i64, start, end, state, |k, first, state| {
+            let ends = k.strip_from(length, first, end);
             code(k, ends, state)
         })
     }
 
     /// The ends of the strip that begins at a position.
-    pub fn strip_from(&mut self, first: Value, end: Value) -> (Value, Value) {
-        let next = self.e.b.ins().iadd_imm_s(first, STRIP as i64);
+    pub fn strip_from(&mut self, length: usize, first: Value, end: Value) -> (Value, Value) {
+        let next = self.e.b.ins().iadd_imm_s(first, length as i64);
         (first, self.e.b.ins().smin(next, end))
     }
 
-    pub fn strip_buffer(&mut self, Scalar { var, prim }: Scalar, offset: i32) -> Buffer {
-        let bytes = offset as u32 + (STRIP * prim.size()) as u32;
+    pub fn strip_buffer(&mut self, scalar: Scalar, offset: i32) -> Buffer {
+        self.strip_buffer_of(STRIP, scalar, offset)
+    }
+
+    /// A buffer for strips of so many positions.
+    pub fn strip_buffer_of(&mut self, length: usize, Scalar { var, prim }: Scalar, offset: i32) -> Buffer {
+        let bytes = offset as u32 + (length * prim.size()) as u32;
         // Aligned to 64 bytes.
         let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 6);
         Buffer { name: var, prim, slot: self.e.b.create_sized_stack_slot(data), offset }

@@ -99,25 +99,30 @@ steps! {
     MostProduct: most times;
 }
 
-/// The code for two operators on this processor.
-pub fn choose<T: Number, const C: usize>(combine: Combine, pair: Combine) -> Option<Tile<T, C>> {
+/// The code for two operators on this processor. A tile has `C` columns, two vectors of 512 bits; two of 256 bits have `H`, two of 128 bits `Q`.
+pub fn choose<T: Number, const C: usize, const H: usize, const Q: usize>(
+    combine: Combine,
+    pair: Combine,
+) -> Option<Tile<T, C>> {
     Some(match (combine, pair) {
-        (Combine::Add, Combine::Mul) => version::<T, SumOfProducts, C>(),
-        (Combine::Min, Combine::Add) => version::<T, LeastSum, C>(),
-        (Combine::Max, Combine::Add) => version::<T, MostSum, C>(),
-        (Combine::Min, Combine::Mul) => version::<T, LeastProduct, C>(),
-        (Combine::Max, Combine::Mul) => version::<T, MostProduct, C>(),
+        (Combine::Add, Combine::Mul) => version::<T, SumOfProducts, C, H, Q>(),
+        (Combine::Min, Combine::Add) => version::<T, LeastSum, C, H, Q>(),
+        (Combine::Max, Combine::Add) => version::<T, MostSum, C, H, Q>(),
+        (Combine::Min, Combine::Mul) => version::<T, LeastProduct, C, H, Q>(),
+        (Combine::Max, Combine::Mul) => version::<T, MostProduct, C, H, Q>(),
         _ => return None,
     })
 }
 
-fn version<T: Number, S: Step<T>, const C: usize>() -> Tile<T, C> {
+fn version<T: Number, S: Step<T>, const C: usize, const H: usize, const Q: usize>() -> Tile<T, C> {
     match level() {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => wide::<T, S, C>,
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => half::<T, S, C>,
-        _ => tile::<T, S, C>,
+        Level::Avx2 => half::<T, S, C, H>,
+        #[cfg(target_arch = "x86_64")]
+        _ if is_x86_feature_detected!("sse4.1") => quarter::<T, S, C, Q>,
+        _ => tile::<T, S, C, Q>,
     }
 }
 
@@ -131,12 +136,12 @@ unsafe fn wide<T: Number, S: Step<T>, const C: usize>(
     acc: &mut Accumulators<T, C>,
 ) {
     // SAFETY: the caller's promise.
-    unsafe { tile::<T, S, C>(depth, rows, stride, panel, acc) }
+    unsafe { tile::<T, S, C, C>(depth, rows, stride, panel, acc) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn half<T: Number, S: Step<T>, const C: usize>(
+unsafe fn half<T: Number, S: Step<T>, const C: usize, const H: usize>(
     depth: usize,
     rows: [*const T; ROWS],
     stride: isize,
@@ -144,32 +149,50 @@ unsafe fn half<T: Number, S: Step<T>, const C: usize>(
     acc: &mut Accumulators<T, C>,
 ) {
     // SAFETY: the caller's promise.
-    unsafe { tile::<T, S, C>(depth, rows, stride, panel, acc) }
+    unsafe { tile::<T, S, C, H>(depth, rows, stride, panel, acc) }
 }
 
-/// Written so that the compiler keeps the tile in vector registers.
-///
-/// # Safety
-/// As for [`Tile`].
-#[inline(always)]
-unsafe fn tile<T: Number, S: Step<T>, const C: usize>(
+/// Products of integers and choices are instructions.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse4.1")]
+unsafe fn quarter<T: Number, S: Step<T>, const C: usize, const Q: usize>(
     depth: usize,
     rows: [*const T; ROWS],
     stride: isize,
     panel: *const T,
     acc: &mut Accumulators<T, C>,
 ) {
-    let mut sums = *acc;
-    for k in 0..depth {
-        // SAFETY: the panel has `depth` lines of `C`, and each row an element at every step.
-        let line = unsafe { &*(panel.add(k * C) as *const [T; C]) };
-        for r in 0..ROWS {
-            // SAFETY: as above.
-            let a = unsafe { *rows[r].wrapping_byte_offset(k as isize * stride) };
-            for c in 0..C {
-                sums[r][c] = S::step(sums[r][c], a, line[c]);
+    // SAFETY: the caller's promise.
+    unsafe { tile::<T, S, C, Q>(depth, rows, stride, panel, acc) }
+}
+
+/// `W` columns at a time, written so that the compiler keeps their sums in vector registers: eight, besides what is multiplied.
+///
+/// # Safety
+/// As for [`Tile`].
+#[inline(always)]
+unsafe fn tile<T: Number, S: Step<T>, const C: usize, const W: usize>(
+    depth: usize,
+    rows: [*const T; ROWS],
+    stride: isize,
+    panel: *const T,
+    acc: &mut Accumulators<T, C>,
+) {
+    for first in (0..C).step_by(W) {
+        let mut sums: [[T; W]; ROWS] = std::array::from_fn(|r| std::array::from_fn(|c| acc[r][first + c]));
+        for k in 0..depth {
+            // SAFETY: the panel has `depth` lines of `C`, and each row an element at every step.
+            let line = unsafe { &*(panel.add(k * C + first) as *const [T; W]) };
+            for r in 0..ROWS {
+                // SAFETY: as above.
+                let a = unsafe { *rows[r].wrapping_byte_offset(k as isize * stride) };
+                for c in 0..W {
+                    sums[r][c] = S::step(sums[r][c], a, line[c]);
+                }
             }
         }
+        for (acc, sums) in acc.iter_mut().zip(&sums) {
+            acc[first..first + W].copy_from_slice(sums);
+        }
     }
-    *acc = sums;
 }

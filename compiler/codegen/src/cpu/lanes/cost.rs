@@ -76,7 +76,7 @@ pub fn choose(
 ) -> Option<(Classes, Size)> {
     let apart = classes(Indices::Apart);
     let found = size(&apart, bodies, setting, false);
-    let may_gather = setting.width > BYTES && apart.has_apart() && (setting.is_exact || found.is_some());
+    let may_gather = apart.has_apart() && (setting.is_exact || found.is_some());
     let gathering = may_gather.then(|| classes(Indices::InVectors)).and_then(|classes| {
         let found = size(&classes, bodies, setting, true)?;
         Some((classes, found))
@@ -105,7 +105,7 @@ impl Priced {
 /// The size of a group, if groups pay.
 fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) -> Option<Priced> {
     let Setting { waits, is_ragged, is_exact, width, moved } = setting;
-    let mut shape = Shape { classes, widest: 0, stms: 0, loops: false };
+    let mut shape = Shape { classes, widest: 0, widest_in_loops: 0, stms: 0, loops: false, inside: false };
     bodies.iter().for_each(|b| shape.body(b));
     if shape.widest == 0 {
         return None;
@@ -125,9 +125,15 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
         false => tuning::LANES_VECTORS,
     };
     // One vector of bytes is full, more of them are half full: where paths meet, masks are wider.
-    let widest = shape.widest.max(registers.min(2));
+    let widest = match shape.widest_in_loops {
+        widest if is_exact && widest > 0 => widest,
+        _ => shape.widest,
+    };
+    let widest = widest.max(registers.min(2));
     let bytes = match is_exact {
-        // In a loop every operation waits for that of the iteration before, and gathers take their time: two of them can be under way.
+        // In a loop every operation waits for that of the iteration before, and gathers take their time: two of them can be under way, or
+        // four that load one by one, which have shorter registers.
+        true if shape.loops && gathers && width == BYTES => 2 * registers * width,
         true if shape.loops && (gathers || held * registers <= tuning::LANES_REGISTERS_STRAIGHT) => {
             registers * width
         }
@@ -181,7 +187,15 @@ fn is_shift(op: PrimOp) -> bool {
 pub fn shifts_by_lane(op: PrimOp, bytes: usize) -> bool {
     let PrimOp::Bin(op, p) = op else { return false };
     let is_signed_long = op == BinOp::Shr && p.is_signed() && p.size() == 8;
-    bytes > BYTES && p.size() >= 4 && (!is_signed_long || bytes == WIDEST)
+    match bytes {
+        BYTES => multiplies(op, p),
+        _ => p.size() >= 4 && (!is_signed_long || bytes == WIDEST),
+    }
+}
+
+/// True for a shift that is a multiplication by powers of two, which are made by way of floats.
+fn multiplies(op: BinOp, p: Prim) -> bool {
+    cfg!(target_arch = "x86_64") && op == BinOp::Shl && p.size() == 4
 }
 
 /// Bytes that a scalar takes in a vector.
@@ -191,9 +205,14 @@ pub fn width(p: Prim) -> usize {
 
 struct Shape<'c> {
     classes: &'c Classes,
+    /// Bytes of the widest scalars in vectors.
     widest: usize,
+    /// The same of those that loops bind: most of the time is spent there.
+    widest_in_loops: usize,
     stms: usize,
     loops: bool,
+    /// It looks at the body of a loop.
+    inside: bool,
 }
 
 impl Shape<'_> {
@@ -232,7 +251,7 @@ impl Shape<'_> {
         for p in &stm.pat {
             if self.is_in_vectors(p.var) {
                 self.stms += 1;
-                self.widest = self.widest.max(width(p.ty.prim()));
+                self.widens(p.ty.prim());
             }
         }
         match &stm.exp {
@@ -240,14 +259,25 @@ impl Shape<'_> {
                 self.body(then);
                 self.body(other);
             }
-            Exp::Loop { form, body, .. } => {
+            Exp::Loop { params, form, body } => {
                 self.loops = true;
+                let outside = std::mem::replace(&mut self.inside, true);
+                let states = params.iter().map(|(p, _)| p).filter(|p| self.is_in_vectors(p.var));
+                states.map(|p| p.ty.prim()).collect::<Vec<_>>().into_iter().for_each(|p| self.widens(p));
                 if let LoopForm::While(cond) = form {
                     self.body(cond);
                 }
                 self.body(body);
+                self.inside = outside;
             }
             _ => {}
+        }
+    }
+
+    fn widens(&mut self, p: Prim) {
+        self.widest = self.widest.max(width(p));
+        if self.inside {
+            self.widest_in_loops = self.widest_in_loops.max(width(p));
         }
     }
 }
@@ -294,6 +324,7 @@ impl Pricing<'_> {
                 let group = match (in_a_row, self.classes.is_apart(p.var)) {
                     (true, false) if self.masked => 2 + self.registers(p.ty.prim()),
                     _ if in_vectors && self.gathers(p.ty.prim()) => tuning::LANES_GATHER * n,
+                    (_, false) if in_vectors => tuning::LANES_LOADS * n,
                     (false, false) if columns > 0 => (2 * columns - 1) * self.registers(p.ty.prim()),
                     // Lanes that are not here must not read: a choice per lane.
                     _ if self.masked => 5 * n,
@@ -338,8 +369,12 @@ impl Pricing<'_> {
         let counts_differ = xs.get(1).is_some_and(|count| self.classes.atom(count) != Class::Same);
         let by_lane = self.classes.is_by_lane(op, xs, var)
             || counts_differ && is_shift(op) && !shifts_by_lane(op, self.size.bytes);
+        let multiplies = !by_lane && counts_differ && is_shift(op) && self.size.bytes == BYTES;
         let group = match (by_lane, self.classes.is_apart(var)) {
-            (false, _) => op.operands().into_iter().map(|p| self.registers(p)).max().unwrap_or(1),
+            (false, _) => {
+                let registers = op.operands().into_iter().map(|p| self.registers(p)).max().unwrap_or(1);
+                if multiplies { tuning::LANES_POWER * registers } else { registers }
+            }
             (true, true) => n,
             (true, false) if is_call(op) => n,
             (true, false) => 3 * n,

@@ -23,6 +23,7 @@
 //! where it changes (`operator.rs`).
 
 mod affine;
+mod bits;
 mod body;
 mod clamps;
 mod class;
@@ -174,7 +175,7 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
         return None;
     }
     match &kernel.kind {
-        KernelKind::Filter if !info.stores_under_masks(width) => None,
+        KernelKind::Filter if !info.packs() => None,
         KernelKind::Map(_) | KernelKind::Filter => by_element(info, body, width),
         KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } => fold(kernel, op, body, width),
         _ => None,
@@ -185,6 +186,7 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
 fn by_element(info: &KernelInfo, body: Body, width: usize) -> Option<Plan> {
     let pos = info.kernel.pos;
     let has_rest = may_have_rest(info.kernel, &body) && info.stores_under_masks(width);
+    let body = if width == BYTES { bits::by_masks(body) } else { body };
     let choose = |body: &Body| {
         let classes = |indices| Classes::new((pos, 1), body, indices);
         cost::choose(classes, &[body], Setting::of_map(width))
@@ -239,6 +241,7 @@ fn fold(kernel: &Kernel, op: &Lambda, body: Body, width: usize) -> Option<Plan> 
         };
         cost::choose(classes, &[body, &combined], setting)
     };
+    let body = if width == BYTES && setting.is_exact { bits::by_masks(body) } else { body };
     let (classes, size, body) = match setting.is_exact {
         true => with_short_indices(body, width, choose)?,
         // Groups that are left change sums of floats, and there are short indices on some processors only.
@@ -248,15 +251,15 @@ fn fold(kernel: &Kernel, op: &Lambda, body: Body, width: usize) -> Option<Plan> 
     Some(Plan { has_rest, reduction, ..Plan::new((classes, size), &[&body, &combined]) })
 }
 
-/// A body's classes and size, with loops whose indices have 32 bits where the processor gathers by them.
+/// A body's classes and size, with loops whose indices have 32 bits where they are in vectors.
 fn with_short_indices(
     body: Body,
     width: usize,
     choose: impl Fn(&Body) -> Option<(Classes, Size)>,
 ) -> Option<(Classes, Size, Body)> {
     let found = choose(&body);
-    let gathers = width > BYTES && found.as_ref().is_none_or(|(classes, _)| !classes.has_apart());
-    let narrowed = if gathers { narrow::narrowed(&body) } else { None };
+    let gathers = found.as_ref().is_none_or(|(classes, _)| !classes.has_apart());
+    let narrowed = if gathers { narrow::narrowed(&body, width == BYTES) } else { None };
     let short = narrowed.and_then(|body| choose(&body).map(|(classes, size)| (classes, size, body)));
     short.or_else(|| found.map(|(classes, size)| (classes, size, body)))
 }

@@ -10,8 +10,9 @@
 //!                                                        lo, hi = lo', hi' of 64 bits
 //! ```
 //!
-//! Elements of 64 bits have vectors of their own, and gain nothing. A state fits if it is in `0..LIMIT`. Then all operators between have results of 32 bits, or the loop stays as it is. Scalar code takes
-//! over a group that is left, with the body as it was.
+//! Elements of 64 bits have vectors of their own, and gain nothing where the processor gathers. A state fits if it is in `0..LIMIT`, which checks of indices
+//! may say already. Then all operators between have results of 32 bits, or the loop stays as it is. Scalar code takes over a group that is
+//! left, with the body as it was.
 
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
@@ -24,9 +25,9 @@ use std::collections::{HashMap, HashSet};
 /// States are below this: the sum of two has 32 bits.
 const LIMIT: i64 = 1 << 30;
 
-/// A body with such loops, if it has any.
-pub fn narrowed(body: &Body) -> Option<Body> {
-    let mut narrow = Narrow { next: u32::MAX, found: false };
+/// A body with such loops, if it has any; `with_long` those that read elements of 64 bits, too.
+pub fn narrowed(body: &Body, with_long: bool) -> Option<Body> {
+    let mut narrow = Narrow { next: u32::MAX, found: false, with_long };
     let body = narrow.body(body.clone());
     narrow.found.then_some(body)
 }
@@ -35,6 +36,7 @@ struct Narrow {
     /// Variables are numbered from the end, where no program has any.
     next: u32,
     found: bool,
+    with_long: bool,
 }
 
 /// A loop in the making.
@@ -46,6 +48,8 @@ struct Rewrite {
     of: HashMap<Var, (i64, i64)>,
     /// Those for variables from outside.
     outside: Vec<(Var, Var)>,
+    /// Flags that are set.
+    set: HashSet<Var>,
     /// An element is read by an index of 32 bits.
     reads: bool,
 }
@@ -81,18 +85,21 @@ impl Narrow {
         let mut before = Vec::new();
         let mut narrow_params = Vec::new();
         for ((p, x), is) in params.iter().zip(&is_index) {
-            let (p, x) = match is {
-                true => (Param { var: p.var, ty: Type::scalar(Prim::I32) }, self.operand(&mut rewrite, x)?.0),
-                false => (p.clone(), *x),
-            };
-            narrow_params.push((p, x));
+            if !is {
+                narrow_params.push((p.clone(), *x));
+                continue;
+            }
+            let (x, range) = self.operand(&mut rewrite, x)?;
+            is_state(range).then_some(())?;
+            narrow_params.push((Param { var: p.var, ty: Type::scalar(Prim::I32) }, x));
         }
         let cond = self.straight(&mut rewrite, cond)?;
         let mut body = self.straight(&mut rewrite, body)?;
         let mut next = Vec::new();
         for (x, _) in body.results.iter_mut().zip(&is_index).filter(|(_, is)| **is) {
-            *x = self.operand(&mut rewrite, x)?.0;
-            next.push(*x);
+            let range;
+            (*x, range) = self.operand(&mut rewrite, x)?;
+            next.extend((!is_state(range)).then_some(*x));
         }
         if !rewrite.reads {
             return None;
@@ -120,6 +127,14 @@ impl Narrow {
         Some(Body { stms, results: body.results.clone() })
     }
 
+    /// A body that does not always run: what its checks say of variables from outside holds there only.
+    fn arm(&mut self, rewrite: &mut Rewrite, body: &Body) -> Option<Body> {
+        let outside = rewrite.of.clone();
+        let body = self.straight(rewrite, body);
+        rewrite.of.extend(outside);
+        body
+    }
+
     fn stm(&mut self, rewrite: &mut Rewrite, stm: &Stm) -> Option<Stm> {
         let is_small = |a: &Atom| a.var().is_some_and(|v| rewrite.of.contains_key(&v));
         let with = |exp: Exp| Some(Stm { exp, ..stm.clone() });
@@ -130,7 +145,7 @@ impl Narrow {
                 self.prim(rewrite, PrimOp::Select(Prim::I64), xs, stm)
             }
             Exp::If { cond, then, other } => {
-                let (mut then, mut other) = (self.straight(rewrite, then)?, self.straight(rewrite, other)?);
+                let (mut then, mut other) = (self.arm(rewrite, then)?, self.arm(rewrite, other)?);
                 let mut pat = stm.pat.clone();
                 for ((p, x), y) in pat.iter_mut().zip(&mut then.results).zip(&mut other.results) {
                     if p.ty == Type::scalar(Prim::I64) {
@@ -148,10 +163,29 @@ impl Narrow {
             }
             Exp::Index(_, index) if index.iter().any(is_small) => {
                 rewrite.reads = true;
-                with(stm.exp.clone()).filter(|_| stm.pat[0].ty.prim().size() == 4)
+                let size = stm.pat[0].ty.prim().size();
+                with(stm.exp.clone()).filter(|_| size == 4 || self.with_long && size == 8)
+            }
+            Exp::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), xs)
+                if xs[0].var().is_some_and(|v| rewrite.set.contains(&v)) =>
+            {
+                with(Exp::Atom(xs[1]))
+            }
+            Exp::Check { kind: CheckKind::Bounds, args, .. } if is_small(&args[0]) => {
+                self.checked(rewrite, &args[0], &args[1]);
+                with(stm.exp.clone())
             }
             Exp::Atom(_) | Exp::Prim(..) | Exp::Index(..) | Exp::Check { .. } => with(stm.exp.clone()),
             _ => None,
+        }
+    }
+
+    /// What is known of an index after its check.
+    fn checked(&mut self, rewrite: &mut Rewrite, index: &Atom, size: &Atom) {
+        let most = self.operand(rewrite, size).map_or(LIMIT, |(_, range)| range.1);
+        let range = index.var().and_then(|v| rewrite.of.get_mut(&v));
+        if let Some(range) = range {
+            *range = (range.0.max(0), range.1.min(most - 1));
         }
     }
 
@@ -162,6 +196,7 @@ impl Narrow {
             PrimOp::Cmp(op, Prim::I64) => {
                 let ([(x, from), (y, to)], op) = (self.operands(rewrite, xs)?, op);
                 if op == CmpOp::Le && from.1 <= to.0 {
+                    rewrite.set.insert(stm.pat[0].var);
                     return with(Exp::Atom(Atom::Const(Scalar::Bool(true))));
                 }
                 with(Exp::Prim(PrimOp::Cmp(op, Prim::I32), vec![x, y]))
@@ -253,6 +288,11 @@ impl Narrow {
         let ok = bind(PrimOp::Cmp(CmpOp::Eq, Prim::I32), vec![above.into(), number(0)]);
         stms.push(leave_unless(ok, span));
     }
+}
+
+/// True if all numbers of a range may be states.
+fn is_state((low, high): (i64, i64)) -> bool {
+    low >= 0 && high < LIMIT
 }
 
 /// Scalar code, which runs then, has no such check.

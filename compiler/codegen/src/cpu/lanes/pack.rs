@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Whole registers are stored: behind what is kept of the positions up to here there is room for as many elements as the group has. The
-//! last group of a row, which has fewer positions, stores what it keeps and nothing else.
+//! last group of a row, which has fewer positions, stores what it keeps and nothing else. Registers of 128 bits are packed and stored by
+//! halves of two lanes: the second lane also comes first where the first one is not kept.
 
 use super::Group;
 use super::cost::BYTES;
@@ -15,9 +16,9 @@ use crate::cpu::emit::{Base, output};
 use cranelift::prelude::*;
 use par_ir::Prim;
 
-/// True if there is code that packs elements of a type, in registers of so many bytes.
-pub fn packs(p: Prim, bytes: usize) -> bool {
-    bytes > BYTES && matches!(p.size(), 4 | 8)
+/// True if there is code that packs elements of a type.
+pub fn packs(p: Prim) -> bool {
+    matches!(p.size(), 4 | 8)
 }
 
 impl Group<'_, '_> {
@@ -38,6 +39,10 @@ impl Group<'_, '_> {
         let regs = self.vector(x, base.prim);
         let masks = self.used_masks(keep, base.prim);
         for (x, mask) in regs.into_iter().zip(masks) {
+            if self.bytes == BYTES {
+                at = self.keep_pairs(base, at, mask, x);
+                continue;
+            }
             let bits = self.e.bits(mask);
             let count = self.e.b.ins().popcnt(bits);
             let packed = self.e.compress(x, mask);
@@ -49,6 +54,35 @@ impl Group<'_, '_> {
                 self.e.store_under(address, first, packed);
             }
             at = self.e.b.ins().iadd(at, count);
+        }
+        at
+    }
+
+    /// Stores the lanes of a mask of a register of 128 bits, from an index on; the index behind them.
+    fn keep_pairs(&mut self, base: Base, mut at: Value, mask: Value, x: Value) -> Value {
+        let (size, ty) = (base.prim.size(), self.e.b.func.dfg.value_type(x));
+        let lane_of_pair =
+            |second: usize| move |i: usize| (i / (2 * size) * 2 * size + second * size + i % size) as u8;
+        let seconds = self.shuffle(x, x, std::array::from_fn(lane_of_pair(1)), ty);
+        let mask_type = self.e.b.func.dfg.value_type(mask);
+        let firsts = self.shuffle(mask, mask, std::array::from_fn(lane_of_pair(0)), mask_type);
+        let packed = self.blend_register(firsts, x, seconds);
+        let bits = self.e.b.ins().vhigh_bits(types::I64, mask);
+        for pair in 0..BYTES / (2 * size) {
+            let address = self.e.element(base, at);
+            let stored = match size {
+                8 => packed,
+                _ => {
+                    let halves = self.cast(packed, types::I64X2);
+                    self.e.b.ins().extractlane(halves, pair as u8)
+                }
+            };
+            self.e.b.ins().store(output(), stored, address, 0);
+            for lane in 2 * pair..2 * pair + 2 {
+                let bit = self.e.b.ins().ushr_imm_u(bits, lane as i64);
+                let kept = self.e.b.ins().band_imm_s(bit, 1);
+                at = self.e.b.ins().iadd(at, kept);
+            }
         }
         at
     }

@@ -2,7 +2,7 @@
 
 use super::Group;
 use super::convert;
-use super::cost::{shifts_by_lane, width};
+use super::cost::{BYTES, shifts_by_lane, width};
 use super::value::{Lanes, vector_of};
 use crate::cpu::emit::clif_type;
 use crate::cpu::half;
@@ -41,6 +41,9 @@ pub fn apply(s: &mut Group, op: PrimOp, xs: &[Lanes]) -> Lanes {
     match op {
         PrimOp::Bin(op @ (BinOp::Shl | BinOp::Shr | BinOp::Lshr), p) => match &xs[1] {
             Lanes::Same(count) => shift(s, op, p, &xs[0], *count),
+            _ if shifts_by_lane(PrimOp::Bin(op, p), s.bytes) && s.bytes == BYTES => {
+                shift_by_powers(s, p, &xs[0], &xs[1])
+            }
             _ if shifts_by_lane(PrimOp::Bin(op, p), s.bytes) => {
                 let (numbers, counts) = (s.vector(&xs[0], p), s.vector(&xs[1], p));
                 let shifts_signs = op == BinOp::Shr && p.is_signed();
@@ -126,6 +129,26 @@ fn shift(s: &mut Group, op: BinOp, p: Prim, x: &Lanes, count: Value) -> Lanes {
         if fills_sign { shifted } else { s.e.b.ins().band(shifted, kept) }
     };
     Lanes::Vector(regs.into_iter().zip(kept).map(|x| register(s, x)).collect())
+}
+
+/// Lanes of 32 bits shifted to the left by counts of their own: the exponents of floats are powers of two. 2^31 is what a float that is too
+/// large becomes.
+fn shift_by_powers(s: &mut Group, p: Prim, x: &Lanes, counts: &Lanes) -> Lanes {
+    const BIAS: u32 = 127;
+    const DIGITS: i64 = 23;
+    let is_one = matches!(x, Lanes::Same(x) if s.e.known(*x) == Some(1));
+    let (regs, counts) = (s.vector(x, p), s.vector(counts, p));
+    let (bias, bits) = (s.constant(Scalar::U32(BIAS)), s.constant(Scalar::U32(u32::BITS)));
+    let register = |s: &mut Group, (x, count): (Value, Value)| {
+        let exponent = s.e.b.ins().iadd(count, bias);
+        let float = s.e.b.ins().ishl_imm_u(exponent, DIGITS);
+        let float = s.cast(float, types::F32X4);
+        let power = s.e.b.ins().x86_cvtt2dq(types::I32X4, float);
+        let shifted = if is_one { power } else { s.e.b.ins().imul(x, power) };
+        let outside = s.e.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, count, bits);
+        s.e.b.ins().band_not(shifted, outside)
+    };
+    Lanes::Vector(regs.into_iter().zip(counts).map(|x| register(s, x)).collect())
 }
 
 /// A register shifted by less than the width of a lane.
