@@ -87,8 +87,8 @@ impl Launch<'_> {
         match c.prim {
             Prim::F32 => self.contract_as::<f32, 32, 16, 8>(c, &sizes, rows, out),
             Prim::F64 => self.contract_as::<f64, 16, 8, 4>(c, &sizes, rows, out),
-            Prim::I32 => self.contract_as::<i32, 32, 16, 8>(c, &sizes, rows, out),
-            Prim::I64 => self.contract_as::<i64, 16, 8, 4>(c, &sizes, rows, out),
+            Prim::I32 => self.contract_as::<i32, 32, 16, 32>(c, &sizes, rows, out),
+            Prim::I64 => self.contract_as::<i64, 16, 8, 16>(c, &sizes, rows, out),
             _ => false,
         }
     }

@@ -36,7 +36,7 @@ macro_rules! strip {
             // SAFETY: there are `n` numbers at both addresses, those at `to` are the caller's alone and not among the others.
             let (to, from) = unsafe { (from_raw_parts_mut(to, n as usize), from_raw_parts(from, n as usize)) };
             for (to, from) in to.chunks_mut(BLOCK).zip(from.chunks(BLOCK)) {
-                if !from.iter().fold(true, |all, x| all & !(x.abs() > $limit)) {
+                if from.iter().fold(false, |any, x| any | (x.abs() > $limit)) {
                     large(to, from);
                     continue;
                 }

@@ -99,7 +99,8 @@ steps! {
     MostProduct: most times;
 }
 
-/// The code for two operators on this processor. A tile has `C` columns, two vectors of 512 bits; two of 256 bits have `H`, two of 128 bits `Q`.
+/// The code for two operators on this processor. A tile has `C` columns, two vectors of 512 bits; `H` of them are worked on together with
+/// vectors of 256 bits, `Q` with those of 128. Two vectors of floats; of integers all, since the compiler makes vectors of no fewer.
 pub fn choose<T: Number, const C: usize, const H: usize, const Q: usize>(
     combine: Combine,
     pair: Combine,
