@@ -37,10 +37,8 @@ impl Group<'_, '_> {
             (Lanes::Vector(indices), active) if !apart && gathers(base.prim, self.bytes) => {
                 Ok(self.gather_registers(base, &indices, active.as_ref()))
             }
-            (Lanes::Vector(indices), Some(active))
-                if self.bytes == BYTES && self.lane_bytes(indices[0]) == 4 =>
-            {
-                let indices = self.short_indices(&indices, &active);
+            (Lanes::Vector(indices), active) if self.bytes == BYTES && self.lane_bytes(indices[0]) == 4 => {
+                let indices = self.short_indices(&indices, active.as_ref());
                 Ok(self.gather_lanes(base, &Lanes::Apart(indices), None, apart))
             }
             (index, active) => Ok(self.gather_lanes(base, &index, active.as_ref(), apart)),
@@ -104,11 +102,14 @@ impl Group<'_, '_> {
 
     /// Indices of 32 bits, none of them negative, as scalars; 0 in lanes that are not active. They are of an array that begins there, and has an
     /// element if a lane is active: those into ropes, which are parts of addresses, have more bits.
-    fn short_indices(&mut self, indices: &[Value], active: &Lanes) -> Vec<Value> {
-        let masks = self.mask(active, Some(4));
+    fn short_indices(&mut self, indices: &[Value], active: Option<&Lanes>) -> Vec<Value> {
+        let masks = active.map(|active| self.mask(active, Some(4)));
         let mut all = Vec::new();
-        for (index, mask) in indices.iter().zip(masks) {
-            let inside = self.e.b.ins().band(*index, mask);
+        for (r, index) in indices.iter().enumerate() {
+            let inside = match &masks {
+                Some(masks) => self.e.b.ins().band(*index, masks[r]),
+                None => *index,
+            };
             let pairs = self.cast(inside, types::I64X2);
             for lane in 0..2 {
                 let pair = self.e.b.ins().extractlane(pairs, lane);
