@@ -88,7 +88,7 @@ fn is_in_vectors(op: PrimOp) -> bool {
 
 impl Emitter<'_> {
     /// The state of a loop as it is handed on.
-    pub fn into_vectors(&mut self, state: &[Value], chains: &[bool]) -> Vec<Value> {
+    pub fn vectors_of(&mut self, state: &[Value], chains: &[bool]) -> Vec<Value> {
         let handed = |(x, in_vector): (&Value, &bool)| if *in_vector { self.vector(*x) } else { *x };
         state.iter().zip(chains).map(handed).collect()
     }

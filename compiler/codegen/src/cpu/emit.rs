@@ -515,12 +515,12 @@ impl<'a> Emitter<'a> {
         self.b.switch_to_block(yes);
         let results = self.inner(then)?;
         let chains = self.in_vectors(&results);
-        let results = self.into_vectors(&results, &chains);
+        let results = self.vectors_of(&results, &chains);
         let joined = self.params_like(join, &results);
         self.b.ins().jump(join, &args(&results));
         self.b.switch_to_block(no);
         let results = self.inner(other)?;
-        let results = self.into_vectors(&results, &chains);
+        let results = self.vectors_of(&results, &chains);
         self.b.ins().jump(join, &args(&results));
         self.b.switch_to_block(join);
         Ok(self.first_lanes(&joined, &chains))

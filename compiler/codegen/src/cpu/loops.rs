@@ -122,12 +122,12 @@ impl<'a> Emitter<'a> {
             let state = e.first_lanes(state, &chains);
             e.bind_state(params, &state);
             let next = e.inner(body)?;
-            Ok(e.into_vectors(&next, &chains))
+            Ok(e.vectors_of(&next, &chains))
         };
         let (rest, state) = match (groups, folds) {
             (Some(groups), _) => (self.iterations(&groups, (first, end), iteration)?, state.to_vec()),
             (None, Some(folds)) => self.fold_iterations(&folds, (first, end), state, iteration)?,
-            (None, None) => (first, self.into_vectors(state, &chains)),
+            (None, None) => (first, self.vectors_of(state, &chains)),
         };
         let last = self.counted(*less, rest, end, &state, iteration)?;
         Ok(self.first_lanes(&last, &chains))

@@ -121,9 +121,7 @@ fn split(params: &[(Param, Atom)], index: Var, body: &Body, fresh: &Fresh) -> Op
     for ((at, x), y) in found.iter().zip(&ys) {
         let own = x.var().map(|v| (v, Atom::Var(y.var)));
         stms[*at] = op[*at].substituted(&named.iter().map(|(v, a)| (*v, *a)).chain(own).collect());
-        if x.var().is_none() {
-            return None;
-        }
+        x.var()?;
     }
     let inside: HashSet<Var> = elements.iter().flat_map(|s: &Stm| s.bound()).chain([index]).collect();
     if stms.iter().any(|s| s.free().iter().any(|v| inside.contains(v))) {

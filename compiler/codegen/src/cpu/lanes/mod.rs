@@ -192,7 +192,7 @@ fn by_element(info: &KernelInfo, body: Body, width: usize) -> Option<Plan> {
         cost::choose(classes, &[body], Setting::of_map(width))
     };
     let found = with_short_indices(body.clone(), width, choose);
-    let (classes, size, body) = found.or_else(|| Some(fill(info.kernel, body, width)?))?;
+    let (classes, size, body) = found.or_else(|| fill(info.kernel, body, width))?;
     let overlaps = match &info.kernel.kind {
         KernelKind::Map(outs) => outs.iter().all(|o| matches!(o, Out::Elem(_) | Out::Row(..))),
         _ => false,
