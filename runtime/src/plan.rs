@@ -178,28 +178,17 @@ pub enum Operand {
     Move(Slot),
 }
 
-/// Host operations; meanings as in FLAT.
+/// Host operations; meanings as in FLAT. The first arm of a `serial` branch runs long on one thread, which is not for every device.
 #[derive(Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Op<K = Kernel> {
     Atom(Operand),
     Scalar(PrimOp, Vec<Operand>),
-    Check {
-        cond: Operand,
-        kind: CheckKind,
-        args: Vec<Operand>,
-    },
-    Trace {
-        label: String,
-        ty: ValueType,
-        args: Vec<Operand>,
-    },
+    Check { cond: Operand, kind: CheckKind, args: Vec<Operand> },
+    Trace { label: String, ty: ValueType, args: Vec<Operand> },
     Kernel(Box<K>),
     MakeDesc(Operand),
-    UniformDesc {
-        rows: Operand,
-        m: Operand,
-    },
+    UniformDesc { rows: Operand, m: Operand },
     Offsets(Operand),
     Lengths(Operand),
     SegIds(Operand),
@@ -207,52 +196,19 @@ pub enum Op<K = Kernel> {
     Rows(Operand),
     Length(Operand),
     Read(Operand, Operand),
-    Write {
-        arr: Operand,
-        index: Operand,
-        value: Operand,
-    },
+    Write { arr: Operand, index: Operand, value: Operand },
     Iota(Operand),
     Replicate(Operand, Operand),
     Literal(Vec<Operand>, Prim),
-    Slice {
-        arr: Operand,
-        start: Operand,
-        len: Operand,
-    },
+    Slice { arr: Operand, start: Operand, len: Operand },
     Concat(Vec<Operand>, Prim),
     ConcatDesc(Vec<Operand>),
     Append(Vec<Operand>, Prim),
-    Compact {
-        rope: Operand,
-        starts: Operand,
-        lens: Operand,
-        kept: Option<Operand>,
-    },
-    NeedsCollection {
-        rope: Operand,
-        base: Option<Operand>,
-    },
-    Collect {
-        rope: Operand,
-        starts: Operand,
-        weight: Operand,
-    },
-    Sort {
-        space: Space,
-        keys: Operand,
-        values: Option<Operand>,
-    },
-    If {
-        /// Host bool.
-        cond: Operand,
-        /// If true.
-        then: Block<K>,
-        /// If false.
-        other: Block<K>,
-        /// The first arm runs long on one thread: not for every device.
-        on_one_thread: bool,
-    },
+    Compact { rope: Operand, starts: Operand, lens: Operand, kept: Option<Operand> },
+    NeedsCollection { rope: Operand, base: Option<Operand> },
+    Collect { rope: Operand, starts: Operand, weight: Operand },
+    Sort { space: Space, keys: Operand, values: Option<Operand> },
+    If { cond: Operand, then: Block<K>, other: Block<K>, serial: bool },
     Loop(Box<Loop<K>>),
     Split(Box<Split<K>>),
     Call(usize, Vec<Operand>),

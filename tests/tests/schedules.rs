@@ -1,6 +1,7 @@
 //! Schedules of kernels: the way in which each runs on a CPU, as the plan stores it. That results are right is for golden programs to say.
 
 use par::{Options, compile};
+use par_ir::print::print_flat;
 
 /// The schedules of a program's kernels, in the order of its statements.
 fn schedules(text: &str) -> Vec<String> {
@@ -111,4 +112,27 @@ fn partitions() {
       let js = map2 (*) ones (map (+ behind) (scan (+) 0 ones))
       in scatter (copy xs) (map (\\i -> i - 1) (map2 (+) is js)) xs";
     assert!(schedules(classes).contains(&"strips: compute, move to 2 classes".to_string()));
+}
+
+#[test]
+fn waves_run_row_after_row() {
+    let waves = |index: &str, value: &str| {
+        let text = format!(
+            "entry main (n: i64) (w: i64) (xs: []f64) : []f64 = loop xs = copy xs for q < w do
+               let (is, vs) = unzip (map (\\i -> ({index}, {value})) (iota n)) in scatter xs is vs"
+        );
+        let program = compile(&text, "waves.par", &Options::default())
+            .unwrap_or_else(|f| panic!("{}", f.render(false)));
+        print_flat(program.flat().unwrap_or_else(|f| panic!("{}", f.render(false))))
+            .contains("versions waves")
+    };
+    // Columns, and diagonals, from those before.
+    assert!(waves("i * w + q + 1", "xs[i * w + q]"));
+    assert!(waves("(i + 1) * w + q - i", "f64.min xs[i * w + q - i] xs[(i + 1) * w + q - i - 1]"));
+    // From the row below, from a wave that is still to come, and from an element that is written in the same wave.
+    assert!(!waves("i * w + q + 1", "xs[(i + 1) * w + q]"));
+    assert!(!waves("i * w + q", "xs[i * w + q + 1]"));
+    assert!(!waves("i * w + q", "xs[i * w + q] + 1"));
+    // In steps of two waves.
+    assert!(!waves("i * w + 2 * q + 2", "xs[i * w + 2 * q]"));
 }

@@ -295,8 +295,8 @@ impl<C: Code> Planner<'_, C> {
         other.drop_first = self.operands.dead(&only(&in_then, &in_other), &in_other);
         live.extend(in_then);
         live.extend(in_other);
-        let on_one_thread = versions == Some(VersionChoice::Waves);
-        Ok(plan::Op::If { cond: self.operands.operand(cond, live), then, other, on_one_thread })
+        let serial = versions == Some(VersionChoice::Waves);
+        Ok(plan::Op::If { cond: self.operands.operand(cond, live), then, other, serial })
     }
 
     fn loop_(

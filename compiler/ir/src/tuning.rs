@@ -117,6 +117,13 @@ pub const SEGMENT_STATEMENTS: usize = 48;
 pub const SEGMENT_MEAN: i64 = 4;
 /// Iterations ago in which an element was written that is kept in a variable: each takes a register.
 pub const RECURRENCE_DISTANCE: usize = 4;
+/// Elements from one of a wave to the next, at least, for waves to be run row after row: then each is in a cache line of its own. With 2048 rows of 2049, which are
+/// all in the same few sets of a cache, an alignment took a ninth of the time.
+pub const WAVE_STRIDE: i64 = 16;
+/// Rows that an element of a wave may be above the one that is computed from it.
+pub const WAVE_ROWS: i64 = 4;
+/// Waves that it may be before it.
+pub const WAVE_DISTANCE: i64 = 16;
 /// Rows in a block of a reduction along columns.
 pub const COLUMN_BLOCK: i64 = 256;
 
@@ -140,6 +147,8 @@ pub const FORM_TERMS: usize = 12;
 
 // Scalar code.
 
+/// Sums inside of each other that an index is taken apart into.
+pub const INDEX_TERMS: usize = 4;
 /// Iterations of an innermost loop in place between two looks at the cancellation flag.
 pub const CANCEL_ITERATIONS: i64 = 1 << 16;
 /// The same on a GPU.
@@ -176,15 +185,6 @@ pub const NARROW_STRETCH: i64 = 1 << 15;
 
 // Groups of positions in the lanes of vectors (`codegen/cpu/lanes`).
 
-/// Elements from one of a wave to the next, at least, for waves to be run row after row: then each is in a cache line of its own. With 2048 rows of 2049, which are
-/// all in the same few sets of a cache, an alignment took a ninth of the time.
-pub const WAVE_STRIDE: i64 = 16;
-/// Rows that an element of a wave may be above the one that is computed from it.
-pub const WAVE_ROWS: i64 = 4;
-/// Waves that it may be before it.
-pub const WAVE_DISTANCE: i64 = 16;
-/// Sums inside of each other that an index is taken apart into.
-pub const INDEX_TERMS: usize = 4;
 /// Bytes of the accumulators of a sum of floats: a vector of 512 bits, or more shorter ones. Their number is the same on every
 /// processor, since results depend on it.
 pub const LANES_SUMS: usize = 64;
@@ -205,7 +205,7 @@ pub const LANES_APART: usize = 32;
 pub const LANES_GATHER: usize = 3;
 /// The same where the processor has no gathers: indices leave vectors, and elements enter them, one by one.
 pub const LANES_LOADS: usize = 4;
-/// What a shift to the left takes longer than an addition, if it is a multiplication by a power of two that is made for each lane.
+/// Factor of the time of an addition that a shift to the left takes, if it is a multiplication by a power of two that is made for each lane.
 pub const LANES_POWER: usize = 6;
 /// Elements of short rows, at most, whose columns are read and stored as whole registers: that takes as many permutations of each.
 pub const LANES_COLUMNS: i64 = 6;

@@ -87,8 +87,8 @@ impl<D: Device> Run<'_, D> {
 
     fn op(&self, op: &Op<D::Kernel>, frame: &mut Frame<D>, span: Span) -> Results<D> {
         match op {
-            Op::If { cond, then, other, on_one_thread } => {
-                let takes_first = frame.bool(*cond)? && (D::HAS_FAST_THREADS || !on_one_thread);
+            Op::If { cond, then, other, serial } => {
+                let takes_first = frame.bool(*cond)? && (D::HAS_FAST_THREADS || !serial);
                 let arm = if takes_first { then } else { other };
                 self.block(arm, frame)
             }

@@ -12,11 +12,11 @@ use super::emit::Emitter;
 use super::loops::scalars;
 use cranelift::prelude::*;
 use par_ir::Prim::{I32, U32};
+use par_ir::Var;
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::Atom;
 use par_ir::visit::Code;
-use par_ir::{Prim, Var};
 use std::collections::HashMap;
 
 /// For each scalar of a loop's state, whether it stays in a vector register.
@@ -124,13 +124,12 @@ impl Emitter<'_> {
             return None;
         }
         let [x, y] = [xs.len() - 2, xs.len() - 1].map(|i| self.vector(xs[i]));
-        let is_signed = |p: Prim| p.is_signed();
         let vector = match op {
             PrimOp::Bin(BinOp::Add, _) => self.b.ins().iadd(x, y),
             PrimOp::Bin(BinOp::Sub, _) => self.b.ins().isub(x, y),
-            PrimOp::Bin(BinOp::Min, p) if is_signed(p) => self.b.ins().smin(x, y),
+            PrimOp::Bin(BinOp::Min, p) if p.is_signed() => self.b.ins().smin(x, y),
             PrimOp::Bin(BinOp::Min, _) => self.b.ins().umin(x, y),
-            PrimOp::Bin(_, p) if is_signed(p) => self.b.ins().smax(x, y),
+            PrimOp::Bin(_, p) if p.is_signed() => self.b.ins().smax(x, y),
             PrimOp::Bin(..) => self.b.ins().umax(x, y),
             _ => {
                 let bit = self.b.ins().uextend(types::I32, xs[0]);

@@ -222,7 +222,7 @@ fn rename(kernel: &mut Kernel, from: Var, to: Var) {
 }
 
 /// Computes a form of host scalars on the host.
-fn emit(form: &Form, access: &Access, host: &mut Host) -> Option<Atom> {
+pub(crate) fn emit(form: &Form, access: &Access, host: &mut Host) -> Option<Atom> {
     let divisions = &BTreeSet::new();
     let span = host.like.span;
     let mut code = Emit { vars: host.vars, divisions, names: HashMap::new(), stms: vec![], span };

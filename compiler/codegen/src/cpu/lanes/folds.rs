@@ -81,7 +81,7 @@ fn is_exact(reduction: &Reduction) -> bool {
         })
 }
 
-/// What an iteration computes without the state, and how it combines that with the state.
+/// The elements, which an iteration computes without the state, and the operator that combines them with the state.
 fn split(params: &[(Param, Atom)], index: Var, body: &Body, fresh: &Fresh) -> Option<(Body, Lambda)> {
     let mut state: HashSet<Var> = params.iter().map(|(p, _)| p.var).collect();
     let (mut elements, mut op) = (Vec::new(), Vec::new());

@@ -180,7 +180,7 @@ impl Narrow {
         }
     }
 
-    /// What is known of an index after its check.
+    /// Narrows the range of an index after its check.
     fn checked(&mut self, rewrite: &mut Rewrite, index: &Atom, size: &Atom) {
         let most = self.operand(rewrite, size).map_or(LIMIT, |(_, range)| range.1);
         let range = index.var().and_then(|v| rewrite.of.get_mut(&v));

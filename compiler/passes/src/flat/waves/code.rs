@@ -11,7 +11,7 @@ use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::{Code, Subst};
 use par_ir::{CheckKind, Prim, Scalar, Span};
 
-/// What the host knows of a wave.
+/// The host's scalars of a wave.
 struct OfWave {
     /// Names of its scalars.
     names: Subst,
@@ -157,7 +157,7 @@ fn holds(check: &core::Stm, code: &mut Statements, vars: &mut Vars) -> Atom {
 }
 
 impl Wave<'_> {
-    /// Reduces what [`Bounds`] are over the waves.
+    /// Reduces the waves to their [`Bounds`].
     pub(super) fn reduction(&self, len: Atom, span: Span, vars: &mut Vars) -> Kernel {
         let (row, pos) = (vars.fresh("row"), vars.fresh("q"));
         let mut c = Coder { wave: self, len, vars, code: Statements::new(span) };

@@ -20,7 +20,7 @@ pub struct Wave<'s> {
     pub initial: Var,
     pub state: Var,
     pub prim: Prim,
-    /// What the host computes and checks for a wave.
+    /// The host's scalars and checks of a wave.
     pub host: Vec<&'s Stm>,
     pub map: &'s Kernel,
     pub scatter: &'s Kernel,

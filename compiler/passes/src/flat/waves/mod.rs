@@ -11,7 +11,7 @@
 //! writes next to what it reads stays in registers ([`super::recurrences`]).
 //!
 //! Iterations of the nest are points (i, q). The order may change since every point depends on points of rows before it, or of its own row and waves before.
-//! Whether that is so is known where indices are unique: an index is `(s + c)*i + j` with `j = q - c*i`, for `c` 0 or 1, and unique if `j` takes at most
+//! This can be decided where indices are unique: an index is `(s + c)*i + j` with `j = q - c*i`, for `c` 0 or 1, and unique if `j` takes at most
 //! `s + c` values, at all points that are written or read. A reduction over the waves looks, before the loop: the bounds of rows and `j`, that first and last
 //! rows of waves only grow, and all that the loop would check. Where a check of an element fails, the loop itself runs over what has been written, and fails at
 //! its first element: it writes everything again before it reads it.
@@ -21,9 +21,10 @@
 mod code;
 mod find;
 
+use crate::flat::in_place_scatters::emit;
 use find::Wave;
 use par_ir::Vars;
-use par_ir::access::{Access, Emit, Facts, Form};
+use par_ir::access::{Access, Facts, Form, Symbol};
 use par_ir::build::Host;
 use par_ir::flat::{Block, Op, Param, Program, Stm, Ty, VersionChoice};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
@@ -31,7 +32,6 @@ use par_ir::tuning;
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
 use par_runtime::Prim;
-use std::collections::{BTreeSet, HashMap};
 
 /// Numbers up to this one do not wrap when they are multiplied.
 const LARGE: i64 = 1 << 30;
@@ -60,7 +60,7 @@ fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {
     }
 }
 
-/// What a reduction over the waves finds out.
+/// The results of a reduction over the waves.
 pub(super) struct Bounds {
     /// All that is necessary holds in every wave.
     holds: Atom,
@@ -74,7 +74,8 @@ impl Wave<'_> {
     /// The loop behind a choice.
     fn in_rows(&self, stm: &Stm, vars: &mut Vars) -> Option<Vec<Stm>> {
         let mut host = Host::new(stm, vars);
-        let stride = self.stride(&mut host)?;
+        // The distance of an element from the one below it.
+        let stride = emit(&self.stride, &Access::of(self.scatter, &self.facts), &mut host)?;
         let len = host.value("len", Ty::Scalar(Prim::I64), Op::Length(self.initial)).into();
         let may = self.may_pay(&mut host, stride);
         let then = host.block(|host| {
@@ -111,21 +112,6 @@ impl Wave<'_> {
             params[0].1 = array;
         }
         Block { results: vec![again.pat[0].var.into()], stms: vec![again] }
-    }
-
-    /// The distance of an element from the one below it.
-    fn stride(&self, host: &mut Host) -> Option<Atom> {
-        let span = host.like.span;
-        let access = Access::of(self.scatter, &self.facts);
-        let (divisions, names) = (&BTreeSet::new(), HashMap::new());
-        let mut code = Emit { vars: host.vars, divisions, names, stms: vec![], span };
-        let stride = access.emit(&self.stride, &mut code)?;
-        let stms = code.stms;
-        for s in stms {
-            let par_ir::core::Exp::Prim(op, args) = s.exp else { return None };
-            host.bind(vec![Param { var: s.pat[0].var, ty: Ty::Scalar(Prim::I64) }], Op::Prim(op, args));
-        }
-        Some(stride)
     }
 
     /// True if elements of a wave are far from each other, and nothing is so large that it wraps.
@@ -193,6 +179,5 @@ fn conjunction<const N: usize>(host: &mut Host, all: [Atom; N]) -> Atom {
 
 /// True if a form is the same in all waves.
 fn is_fixed(form: &Form, inside: &[Var]) -> bool {
-    use par_ir::access::Symbol;
     form.symbols().into_iter().all(|s| matches!(s, Symbol::Var(v) if !inside.contains(&v)))
 }
