@@ -128,11 +128,13 @@ fn waves_run_row_after_row() {
     };
     // Columns, and diagonals, from those before.
     assert!(waves("i * w + q + 1", "xs[i * w + q]"));
-    assert!(waves("(i + 1) * w + q - i", "f64.min xs[i * w + q - i] xs[(i + 1) * w + q - i - 1]"));
+    assert!(waves("(i + 1) * w + q - i", "xs[i * w + q - i] + xs[(i + 1) * w + q - i - 1]"));
     // From the row below, from a wave that is still to come, and from an element that is written in the same wave.
     assert!(!waves("i * w + q + 1", "xs[(i + 1) * w + q]"));
     assert!(!waves("i * w + q", "xs[i * w + q + 1]"));
     assert!(!waves("i * w + q", "xs[i * w + q] + 1"));
+    // Each extremum of floats would wait for the one before.
+    assert!(!waves("i * w + q + 1", "f64.min xs[i * w + q] 3"));
     // In steps of two waves.
     assert!(!waves("i * w + 2 * q + 2", "xs[i * w + 2 * q]"));
 }
