@@ -207,8 +207,12 @@ pub const LANES_GATHER: usize = 3;
 pub const LANES_LOADS: usize = 4;
 /// Factor of the time of an addition that a shift to the left takes, if it is a multiplication by a power of two that is made for each lane.
 pub const LANES_POWER: usize = 6;
-/// Elements of short rows, at most, whose columns are read and stored as whole registers: that takes as many permutations of each.
-pub const LANES_COLUMNS: i64 = 6;
+/// Elements of short rows, at most, of which a column is read or stored as whole registers by itself: that takes as many permutations of each.
+pub const LANES_COLUMN: i64 = 6;
+/// The same where all columns are: every position has a register of each.
+pub const LANES_COLUMNS: i64 = 16;
+/// The same for registers of 128 bits, of which there are 16.
+pub const LANES_COLUMNS_SHORT: i64 = 8;
 /// Iterations assumed of a loop.
 pub const LANES_ITERATIONS: usize = 16;
 /// Of 16: how long a loop takes, since lanes wait for others.

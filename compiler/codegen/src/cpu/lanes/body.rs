@@ -48,7 +48,10 @@ impl Group<'_, '_> {
                         let index = self.atom(i)?;
                         vec![self.load_part(local, &index)]
                     }
-                    None => vec![self.gather(*arr, i, self.classes.is_apart(stm.pat[0].var))?],
+                    None => match self.interleaved(stm.pat[0].var)? {
+                        Some(column) => vec![column],
+                        None => vec![self.gather(*arr, i, self.classes.is_apart(stm.pat[0].var))?],
+                    },
                 }
             }
             Exp::Check { cond, kind, args } => {

@@ -11,6 +11,7 @@
 //! Indices may be kept in vectors instead ([`Indices`]), from where the processor gathers.
 
 use super::division::Division;
+use super::interleaved::Interleaved;
 use super::prim;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
@@ -19,6 +20,7 @@ use par_ir::ty::Atom;
 use par_ir::visit::Code;
 use par_ir::{Prim, Var};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 /// How a variable differs between the lanes of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +55,8 @@ pub struct Classes {
     pub divisors: BTreeSet<Var>,
     /// Arrays whose elements for all lanes are neighbours.
     private: HashSet<Var>,
+    /// Reads that are columns of the same rows.
+    pub interleaved: Rc<Interleaved>,
 }
 
 impl Classes {
@@ -64,12 +68,13 @@ impl Classes {
         body.bound().iter().for_each(|v| _ = classes.divisors.remove(v));
         while indices == Indices::Apart && classes.indices(body) {}
         classes.flags(body);
+        classes.interleaved = Rc::new(Interleaved::new(body, &classes));
         classes
     }
 
     /// With these arrays held transposed.
     pub fn with_private(self, private: HashSet<Var>) -> Classes {
-        Classes { private, ..self }
+        Classes { private, interleaved: Rc::default(), ..self }
     }
 
     /// True if elements of an array for all lanes are neighbours.

@@ -4,21 +4,53 @@
 //! x[3 i] of 4 lanes       a = x0 x1 x2 x3    b = x4 x5 x6 x7    c = x6 x7 x8 x9      ends with the last element that is read
 //!                         x0 x3 x6 x9        of a and b, and c
 //! rows of 3 results       x0 y0 z0 x1    y1 z1 x2 y2    z2 x3 y3 z3
+//!
+//! all columns of rows of 4:   x0 y0 z0 w0    x1 y1 z1 w1    x2 y2 z2 w2    x3 y3 z3 w3
+//!   every other element       x0 z0 x1 z1    x2 z2 x3 z3                   y0 w0 y1 w1    y2 w2 y3 w3
+//!   of these the same         x0 x1 x2 x3    z0 z1 z2 z3                   y0 y1 y2 y3    w0 w1 w2 w3
 //! ```
+//!
+//! Rows of an even length are taken apart by halves, as in the last lines, and put together the other way round: for each register as many
+//! permutations as the length has factors of two, and less than as many as what is left of it.
+//! Bytes of each 128 bits of wider registers are brought together by columns first; they are 4 or 8 then, and move as larger elements do.
 
 use super::Group;
-use super::cost::{BYTES, Size};
+use super::cost::{BYTES, Size, WIDEST};
+use super::interleaved::Rows;
 use super::value::Lanes;
-use crate::cpu::emit::Base;
+use crate::cpu::emit::{Base, Unsupported};
 use cranelift::prelude::*;
-use par_ir::{Prim, tuning};
+use par_ir::{Prim, Var, tuning};
 
 /// Registers, or for bytes parts of 128 bits, that are loaded for one with every `step`th element, if that is how they are read.
 pub fn columns(p: Prim, step: i64, size: Size) -> Option<usize> {
     let unit = if is_byte(p) { BYTES } else { size.bytes };
     let is_whole = (size.lanes * p.size()).is_multiple_of(unit);
     let fits = size.bytes > BYTES && (is_byte(p) || matches!(p.size(), 4 | 8)) && is_whole;
-    (fits && (2..=tuning::LANES_COLUMNS).contains(&step)).then_some(step as usize)
+    (fits && (2..=tuning::LANES_COLUMN).contains(&step)).then_some(step as usize)
+}
+
+/// Operations on a register for each column of rows that are taken apart or put together as a whole, if they are.
+pub fn interleaving(p: Prim, step: i64, size: Size) -> Option<usize> {
+    let bytes = size.lanes * p.size() * if is_byte(p) { step as usize } else { 1 };
+    if !(2..=tuning::LANES_COLUMNS).contains(&step) || !bytes.is_multiple_of(size.bytes) {
+        return None;
+    }
+    let halvings = step.trailing_zeros() as usize;
+    let left = step as usize >> halvings;
+    // Of two registers of 256 bits lanes are chosen by three instructions, of those of 128 bits only half and half of each.
+    let most = match size.bytes {
+        BYTES if step > tuning::LANES_COLUMNS_SHORT => 0,
+        BYTES => 1,
+        WIDEST => tuning::LANES_COLUMNS as usize,
+        _ => tuning::LANES_COLUMN as usize,
+    };
+    match p.size() {
+        1 if is_byte(p) && size.bytes == BYTES => (left <= most).then_some(3 * halvings),
+        1 if is_byte(p) => matches!(step, 2 | 4).then_some(2 + halvings),
+        4 | 8 => (left <= most).then_some(halvings + left),
+        _ => None,
+    }
 }
 
 fn is_byte(p: Prim) -> bool {
@@ -42,9 +74,18 @@ fn column(per: usize, step: usize) -> Vec<(usize, usize)> {
 }
 
 impl Group<'_, '_> {
-    /// True if elements `step` apart are loaded and stored as whole registers.
+    fn size(&self) -> Size {
+        Size { lanes: self.lanes, bytes: self.bytes }
+    }
+
+    /// True if elements `step` apart are loaded as whole registers.
     pub fn has_columns(&self, p: Prim, step: i64) -> bool {
-        columns(p, step, Size { lanes: self.lanes, bytes: self.bytes }).is_some()
+        columns(p, step, self.size()).is_some()
+    }
+
+    /// True if rows of results are stored as whole registers.
+    pub fn stores_columns(&self, p: Prim, n: i64) -> bool {
+        interleaving(p, n, self.size()).is_some() || self.has_columns(p, n)
     }
 
     /// Every `step`th element from `first` on.
@@ -66,17 +107,214 @@ impl Group<'_, '_> {
         Lanes::Vector(if is_byte(base.prim) { self.whole_registers(&regs) } else { regs })
     }
 
+    /// What a variable is bound to, if it is a column of rows that are loaded as a whole.
+    pub fn interleaved(&mut self, v: Var) -> Result<Option<Lanes>, Unsupported> {
+        let classes = self.classes;
+        let Some((number, column)) = classes.interleaved.column(v).filter(|_| self.active.is_none()) else {
+            return Ok(None);
+        };
+        let rows = classes.interleaved.rows(number);
+        let Some(base) = self.e.arrays.get(&rows.array).copied() else { return Ok(None) };
+        let step = rows.reads.len() as i64;
+        if interleaving(base.prim, step, self.size()).is_none() {
+            return Ok(None);
+        }
+        if rows.leader == v {
+            let Lanes::Steps(first, s) = self.atom(&rows.index)? else { return Ok(None) };
+            if s != step {
+                return Ok(None);
+            }
+            let columns = self.load_rows(base, first, rows);
+            self.columns.insert(number, columns);
+        }
+        Ok(self.columns.get(&number).map(|columns| Lanes::Vector(columns[column].clone())))
+    }
+
+    /// The columns that are read, each in registers.
+    fn load_rows(&mut self, base: Base, first: Value, rows: &Rows) -> Vec<Vec<Value>> {
+        let first = self.e.b.ins().iadd_imm_s(first, rows.offset);
+        let (address, offset) = self.e.element_at(base, first);
+        let k = rows.reads.len();
+        let count = self.lanes * k * base.prim.size() / self.bytes;
+        let load = |s: &mut Self, r: usize| {
+            let at = offset + (r * s.bytes) as i32;
+            s.load_bytes(base, (address, at), s.bytes)
+        };
+        let mut regs: Vec<Value> = (0..count).map(|r| load(self, r)).collect();
+        let mut size = base.prim.size();
+        if size == 1 && self.bytes > BYTES {
+            size = BYTES / k;
+            let order = std::array::from_fn(|i| (i % size * k + i / size) as u8);
+            regs = regs.into_iter().map(|x| self.e.swizzle_all(x, order)).collect();
+        }
+        let mut columns = vec![Vec::new(); k];
+        for block in regs.chunks(k) {
+            let split = match block.len() == k {
+                true => self.taken_apart(block, size, &rows.reads),
+                false => self.taken_one_by_one(block, size, &rows.reads),
+            };
+            columns.iter_mut().zip(split).for_each(|(c, x)| c.extend(x));
+        }
+        columns
+    }
+
+    /// The columns of as many registers with rows.
+    fn taken_apart(&mut self, regs: &[Value], size: usize, wanted: &[bool]) -> Vec<Option<Value>> {
+        let k = wanted.len();
+        if !wanted.contains(&true) {
+            return vec![None; k];
+        }
+        if k == 1 {
+            return vec![Some(regs[0])];
+        }
+        if k % 2 == 1 {
+            return self.taken_one_by_one(regs, size, wanted);
+        }
+        let mut halves = [0, 1].map(|odd| {
+            let wanted: Vec<bool> = wanted.iter().skip(odd).step_by(2).copied().collect();
+            if !wanted.contains(&true) {
+                return vec![None; k / 2].into_iter();
+            }
+            let half: Vec<Value> = regs.chunks(2).map(|ab| self.unzip(ab[0], ab[1], size, odd)).collect();
+            self.taken_apart(&half, size, &wanted).into_iter()
+        });
+        (0..k).map(|c| halves[c % 2].next().flatten()).collect()
+    }
+
+    /// The columns of registers with rows, each lane of them from its place.
+    fn taken_one_by_one(&mut self, regs: &[Value], size: usize, wanted: &[bool]) -> Vec<Option<Value>> {
+        let (k, per) = (wanted.len(), self.bytes / size);
+        let rows = regs.len() * per / k;
+        let column = |s: &mut Self, c: usize| {
+            let place = |lane: usize| if lane < rows { lane * k + c } else { c };
+            let places: Vec<(usize, usize)> = (0..per).map(place).map(|at| (at / per, at % per)).collect();
+            s.chosen(regs, &places, size)
+        };
+        (0..k).map(|c| wanted[c].then(|| column(self, c))).collect()
+    }
+
+    /// Every other element of two registers.
+    fn unzip(&mut self, a: Value, b: Value, size: usize, odd: usize) -> Value {
+        let order: Vec<usize> = (0..self.bytes / size).map(|lane| 2 * lane + odd).collect();
+        self.ordered(a, b, size, &order)
+    }
+
+    /// The elements of two registers, alternating.
+    fn zip(&mut self, a: Value, b: Value, size: usize) -> [Value; 2] {
+        let per = self.bytes / size;
+        let part = BYTES / size;
+        if self.bytes / BYTES == 2 {
+            // By instructions of one step each.
+            let mut half = |h: usize| {
+                let place = |l: usize| (l / part * part + h * part / 2 + l % part / 2) + l % 2 * per;
+                let order: Vec<usize> = (0..per).map(place).collect();
+                self.ordered(a, b, size, &order)
+            };
+            let [x, y] = [half(0), half(1)];
+            return [0, 1].map(|h| {
+                let order: Vec<usize> =
+                    (0..per).map(|l| h * part + l % part + if l < part { 0 } else { per }).collect();
+                self.ordered(x, y, size, &order)
+            });
+        }
+        [0, 1].map(|h| {
+            let order: Vec<usize> = (0..per).map(|l| h * per / 2 + l / 2 + l % 2 * per).collect();
+            self.ordered(a, b, size, &order)
+        })
+    }
+
+    /// Elements of two registers in an order; those of the second are numbered on from those of the first.
+    fn ordered(&mut self, a: Value, b: Value, size: usize, order: &[usize]) -> Value {
+        if self.bytes == BYTES && size == 1 && order[1] == order[0] + 2 {
+            return self.every_other_byte([a, b], order[0] == 1);
+        }
+        if self.bytes == BYTES {
+            let ty = self.e.b.func.dfg.value_type(a);
+            let bytes = std::array::from_fn(|i| (order[i / size] * size + i % size) as u8);
+            return self.shuffle(a, b, bytes, ty);
+        }
+        self.e.permute(a, b, &in_words(order.iter().copied(), size))
+    }
+
+    /// The bytes of two registers with an even number, or with an odd one.
+    fn every_other_byte(&mut self, regs: [Value; 2], odd: bool) -> Value {
+        let ty = self.e.b.func.dfg.value_type(regs[0]);
+        let [a, b] = regs.map(|x| {
+            let words = self.cast(x, types::I16X8);
+            match odd {
+                true => self.e.b.ins().ushr_imm_u(words, 8),
+                false => {
+                    let mask = self.e.b.ins().iconst(types::I16, 0xff);
+                    let mask = self.e.b.ins().splat(types::I16X8, mask);
+                    self.e.b.ins().band(words, mask)
+                }
+            }
+        });
+        let packed = self.e.b.ins().unarrow(a, b);
+        self.cast(packed, ty)
+    }
+
     /// Stores a row of results for each position, from the element `first` on.
     pub fn store_columns(&mut self, base: Base, first: Value, row: &[Lanes]) {
-        let size = base.prim.size();
-        let (n, bytes) = (row.len(), if is_byte(base.prim) { BYTES } else { self.bytes });
-        let per = bytes / size;
         let columns: Vec<Vec<Value>> = row.iter().map(|lanes| self.vector(lanes, base.prim)).collect();
+        let address = self.e.element(base, first);
+        if interleaving(base.prim, row.len() as i64, self.size()).is_none() {
+            return self.store_chosen(base, address, &columns);
+        }
+        let k = row.len();
+        let is_byte = is_byte(base.prim) && self.bytes > BYTES;
+        let size = if is_byte { BYTES / k } else { base.prim.size() };
+        let count = self.lanes * k * base.prim.size() / self.bytes;
+        let mut at = 0;
+        for r in 0..columns[0].len() {
+            let column: Vec<Value> = columns.iter().map(|c| c[r]).collect();
+            let mut rows = match count - at >= k {
+                true => self.merged(&column, size),
+                false => self.merged_few(&column, size, count - at),
+            };
+            if is_byte {
+                let order = std::array::from_fn(|i| (i % k * size + i / k) as u8);
+                rows = rows.into_iter().map(|x| self.e.swizzle_all(x, order)).collect();
+            }
+            for x in rows {
+                self.store_bytes(x, (address, (at * self.bytes) as i32), self.bytes);
+                at += 1;
+            }
+        }
+    }
+
+    /// The rows of as many registers with columns.
+    fn merged(&mut self, columns: &[Value], size: usize) -> Vec<Value> {
+        let k = columns.len();
+        if k % 2 == 1 {
+            return if k == 1 { columns.to_vec() } else { self.merged_few(columns, size, k) };
+        }
+        let [even, odd] = [0, 1].map(|odd| {
+            let half: Vec<Value> = columns.iter().skip(odd).step_by(2).copied().collect();
+            self.merged(&half, size)
+        });
+        even.into_iter().zip(odd).flat_map(|(a, b)| self.zip(a, b, size)).collect()
+    }
+
+    /// So many registers with rows of columns, each lane of them from its place.
+    fn merged_few(&mut self, columns: &[Value], size: usize, count: usize) -> Vec<Value> {
+        let (k, per) = (columns.len(), self.bytes / size);
+        let register = |r: usize| {
+            let places: Vec<(usize, usize)> = (r * per..(r + 1) * per).map(|at| (at % k, at / k)).collect();
+            self.chosen(columns, &places, size)
+        };
+        (0..count).map(register).collect()
+    }
+
+    /// Stores rows of which every register is chosen from columns by itself.
+    fn store_chosen(&mut self, base: Base, address: Value, columns: &[Vec<Value>]) {
+        let size = base.prim.size();
+        let (n, bytes) = (columns.len(), if is_byte(base.prim) { BYTES } else { self.bytes });
+        let per = bytes / size;
         let columns: Vec<Vec<Value>> = match is_byte(base.prim) {
             true => columns.iter().map(|regs| self.parts(regs)).collect(),
-            false => columns,
+            false => columns.to_vec(),
         };
-        let address = self.e.element(base, first);
         for r in 0..self.lanes / per {
             let regs: Vec<Value> = columns.iter().map(|c| c[r]).collect();
             for chunk in 0..n {
@@ -104,10 +342,7 @@ impl Group<'_, '_> {
         if bytes == 1 {
             return self.chosen_bytes(regs, places);
         }
-        let (per, words) = (places.len(), bytes / 4);
-        let in_words = |lanes: Vec<usize>| -> Vec<u32> {
-            lanes.into_iter().flat_map(|l| (0..words).map(move |w| (l * words + w) as u32)).collect()
-        };
+        let per = places.len();
         let (first, others) = (from[0], &from[1..]);
         let mut chosen = regs[first];
         // Lanes of the first register are where they were until the first permutation.
@@ -117,12 +352,12 @@ impl Group<'_, '_> {
                 from if from == first && i == 0 => *at,
                 _ => lane,
             };
-            let lanes = places.iter().enumerate().map(lane).collect();
-            chosen = self.e.permute(chosen, regs[*r], &in_words(lanes));
+            let lanes: Vec<usize> = places.iter().enumerate().map(lane).collect();
+            chosen = self.ordered(chosen, regs[*r], bytes, &lanes);
         }
         if others.is_empty() {
-            let lanes = places.iter().map(|(_, at)| *at).collect();
-            chosen = self.e.permute(chosen, chosen, &in_words(lanes));
+            let lanes: Vec<usize> = places.iter().map(|(_, at)| *at).collect();
+            chosen = self.ordered(chosen, chosen, bytes, &lanes);
         }
         chosen
     }
@@ -151,4 +386,10 @@ impl Group<'_, '_> {
         }
         chosen
     }
+}
+
+/// An order of elements as one of words of 32 bits.
+fn in_words(order: impl Iterator<Item = usize>, size: usize) -> Vec<u32> {
+    let words = size / 4;
+    order.flat_map(|l| (0..words).map(move |w| (l * words + w) as u32)).collect()
 }

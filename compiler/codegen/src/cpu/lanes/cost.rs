@@ -1,7 +1,7 @@
 //! Whether a body is worth doing on groups of positions, and on how many at a time.
 
 use super::class::{Class, Classes, Indices};
-use super::columns::columns;
+use super::columns::{columns, interleaving};
 use super::division::Division;
 use crate::cpu::emit::clif_type;
 use crate::free::for_each_use;
@@ -315,17 +315,14 @@ impl Pricing<'_> {
             Exp::Index(_, index) if each => {
                 let class = self.classes.atom(&index[0]);
                 let in_a_row = class == Class::Steps(1);
-                let columns = match class {
-                    Class::Steps(step) if !self.masked => columns(p.ty.prim(), step, self.size).unwrap_or(0),
-                    _ => 0,
-                };
+                let column = self.column(p.var, p.ty.prim(), class);
                 let in_vectors =
                     class == Class::Each && !index[0].var().is_some_and(|v| self.classes.is_apart(v));
                 let group = match (in_a_row, self.classes.is_apart(p.var)) {
                     (true, false) if self.masked => 2 + self.registers(p.ty.prim()),
                     _ if in_vectors && self.gathers(p.ty.prim()) => tuning::LANES_GATHER * n,
                     (_, false) if in_vectors => tuning::LANES_LOADS * n,
-                    (false, false) if columns > 0 => (2 * columns - 1) * self.registers(p.ty.prim()),
+                    (false, false) if column.is_some() => column.unwrap_or(0) * self.registers(p.ty.prim()),
                     // Lanes that are not here must not read: a choice per lane.
                     _ if self.masked => 5 * n,
                     (true, false) => self.registers(p.ty.prim()),
@@ -339,6 +336,14 @@ impl Pricing<'_> {
             Exp::Prim(op, xs) => Cost { group: 1, single: n }.times(weight(*op, xs)),
             _ => Cost { group: 1, single: n },
         }
+    }
+
+    /// Operations for a register of what a variable is bound to, if it is a column of short rows.
+    fn column(&self, v: Var, p: Prim, index: Class) -> Option<usize> {
+        let Class::Steps(step) = index else { return None };
+        let rows = self.classes.interleaved.column(v).and_then(|_| interleaving(p, step, self.size));
+        let single = || columns(p, step, self.size).map(|registers| 2 * registers - 1);
+        rows.or_else(single).filter(|_| !self.masked)
     }
 
     fn without_result(&self, exp: &Exp) -> Cost {

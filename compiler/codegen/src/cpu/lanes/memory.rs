@@ -383,7 +383,7 @@ impl Group<'_, '_> {
     pub fn store_rows(&mut self, base: Base, pos: Value, row: &[Lanes]) {
         let n = row.len() as i64;
         let first = self.e.b.ins().imul_imm_s(pos, n);
-        if self.has_columns(base.prim, n) {
+        if self.stores_columns(base.prim, n) {
             return self.store_columns(base, first, row);
         }
         for (k, lanes) in row.iter().enumerate() {

@@ -33,6 +33,7 @@ mod cost;
 mod division;
 mod edges;
 mod folds;
+mod interleaved;
 mod iterations;
 mod memory;
 mod narrow;
@@ -346,6 +347,8 @@ pub struct Group<'e, 'a> {
     rows: HashMap<Var, Row>,
     /// Parts of arrays.
     local: HashMap<Var, Local>,
+    /// Columns of rows that are loaded as a whole, each in registers, by the number of those rows.
+    columns: HashMap<usize, Vec<Vec<Value>>>,
     /// The lanes that are here, if not all.
     active: Option<Lanes>,
     /// Positions of the group, if it is the last one of a row, which has fewer.
@@ -533,6 +536,7 @@ impl<'a> Emitter<'a> {
             values: HashMap::new(),
             rows: HashMap::new(),
             local: HashMap::new(),
+            columns: HashMap::new(),
             active: None,
             count: None,
             first: None,

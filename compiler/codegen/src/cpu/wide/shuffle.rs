@@ -12,6 +12,35 @@ use regalloc2::{RegClass, VReg};
 const UNPACK: u8 = 0b11_01_10_00;
 /// Lanes 0 and 2 of both operands.
 pub const EVEN: u8 = 0b10_00_10_00;
+/// Lanes 1 and 3 of both operands.
+const ODD: u8 = 0b11_01_11_01;
+
+/// Instructions for an order of the lanes of two registers of 256 bits.
+#[derive(Clone, Copy)]
+enum By {
+    /// Parts of 128 bits.
+    Parts(u8),
+    /// Halves of each part, alternating.
+    Half(Code),
+    /// Every other lane, packed in each part.
+    Every(u8),
+    /// The same of pairs of lanes.
+    EveryPair(Code),
+}
+
+/// Orders that do not need an index for each lane.
+const KNOWN: [([u8; 8], By); 10] = [
+    ([0, 1, 2, 3, 8, 9, 10, 11], By::Parts(0x20)),
+    ([4, 5, 6, 7, 12, 13, 14, 15], By::Parts(0x31)),
+    ([0, 8, 1, 9, 4, 12, 5, 13], By::Half(Code::VEX_Vpunpckldq_ymm_ymm_ymmm256)),
+    ([2, 10, 3, 11, 6, 14, 7, 15], By::Half(Code::VEX_Vpunpckhdq_ymm_ymm_ymmm256)),
+    ([0, 1, 8, 9, 4, 5, 12, 13], By::Half(Code::VEX_Vpunpcklqdq_ymm_ymm_ymmm256)),
+    ([2, 3, 10, 11, 6, 7, 14, 15], By::Half(Code::VEX_Vpunpckhqdq_ymm_ymm_ymmm256)),
+    ([0, 2, 4, 6, 8, 10, 12, 14], By::Every(EVEN)),
+    ([1, 3, 5, 7, 9, 11, 13, 15], By::Every(ODD)),
+    ([0, 1, 4, 5, 8, 9, 12, 13], By::EveryPair(Code::VEX_Vpunpcklqdq_ymm_ymm_ymmm256)),
+    ([2, 3, 6, 7, 10, 11, 14, 15], By::EveryPair(Code::VEX_Vpunpckhqdq_ymm_ymm_ymmm256)),
+];
 
 impl Select<'_> {
     /// Puts what was packed in each 128 bits in the order of the lanes.
@@ -191,24 +220,60 @@ impl Select<'_> {
         if self.width != 32 {
             return Err("a permutation".into());
         }
+        let lanes: Vec<u8> = order.chunks(4).map(|lane| lane[0]).collect();
+        if let Some((_, by)) = KNOWN.iter().find(|(order, _)| order[..] == lanes) {
+            return self.permute_by(d, [x, y], *by);
+        }
         // The number of a lane in its register is what is looked at.
         let index = self.loaded(&order, View::Y);
-        let is_second = |lane: usize| order[4 * lane] >= 8;
-        let from_second = (0..8).filter(|l| is_second(*l)).fold(0u8, |mask, l| mask | 1 << l);
-        let [a, b] = [(); 2].map(|()| self.fresh(RegClass::Float));
-        for (to, from) in [(a, x), (b, y)] {
-            self.three(Code::VEX_Vpermd_ymm_ymm_ymmm256, View::Y, to, index, Source::Reg(from));
+        if let Some(from) = [(0, x), (8, y)].into_iter().find(|(n, _)| lanes.iter().all(|l| l & 8 == *n)) {
+            self.three(Code::VEX_Vpermd_ymm_ymm_ymmm256, View::Y, d, index, Source::Reg(from.1));
+            return Ok(());
         }
+        let from_second = (0..8).filter(|l| lanes[*l] >= 8).fold(0u8, |mask, l| mask | 1 << l);
+        let mut permuted = |from: VReg, first: u8| {
+            let stays = |(l, at): (usize, &u8)| at & 8 != first || *at == l as u8 + first;
+            if lanes.iter().enumerate().all(stays) {
+                return from;
+            }
+            let to = self.fresh(RegClass::Float);
+            self.three(Code::VEX_Vpermd_ymm_ymm_ymmm256, View::Y, to, index, Source::Reg(from));
+            to
+        };
+        let (a, b) = (permuted(x, 0), permuted(y, 8));
         self.three_by(Code::VEX_Vpblendd_ymm_ymm_ymmm256_imm8, View::Y, d, a, Source::Reg(b), from_second);
         Ok(())
     }
 
-    /// The first 16 bytes, by a constant order.
-    pub fn swizzle(&mut self, d: VReg, x: ir::Value, order: ir::Value) -> Result<(), Unsupported> {
+    fn permute_by(&mut self, d: VReg, [x, y]: [VReg; 2], by: By) -> Result<(), Unsupported> {
+        let (y, view) = (Source::Reg(y), View::Y);
+        let packed = self.fresh(RegClass::Float);
+        match by {
+            By::Parts(n) => self.three_by(Code::VEX_Vperm2i128_ymm_ymm_ymmm256_imm8, view, d, x, y, n),
+            By::Half(code) => self.three(code, view, d, x, y),
+            By::Every(n) => {
+                self.three_by(Code::VEX_Vshufps_ymm_ymm_ymmm256_imm8, view, packed, x, y, n);
+                self.unpack(d, packed, types::I32X4)?;
+            }
+            By::EveryPair(code) => {
+                self.three(code, view, packed, x, y);
+                self.unpack(d, packed, types::I32X4)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of each 128 bits in a number of bytes, by a constant order.
+    pub fn swizzle(&mut self, d: VReg, x: ir::Value, order: ir::Value, bytes: usize) -> Result<(), Unsupported> {
         let order = self.bytes(order).ok_or("an order that is no constant")?;
-        let order = Source::Pool(self.constant(&order[..16]));
+        let (code, view) = match bytes {
+            16 => (Code::VEX_Vpshufb_xmm_xmm_xmmm128, View::X),
+            32 => (Code::VEX_Vpshufb_ymm_ymm_ymmm256, View::Y),
+            _ => (Code::EVEX_Vpshufb_zmm_k1z_zmm_zmmm512, View::Z),
+        };
+        let order = Source::Pool(self.constant(&order[..bytes]));
         let x = self.reg(x)?;
-        self.three(Code::VEX_Vpshufb_xmm_xmm_xmmm128, View::X, d, x, order);
+        self.three(code, view, d, x, order);
         Ok(())
     }
 
