@@ -33,7 +33,7 @@ use crate::core::{
 };
 use crate::flat::{
     bulk, columns, host_invariants, in_place_scatters, interchange, invariant_checks, linearise, prune,
-    recurrences, row_spaces, segments, strided_checks, waves,
+    recurrences, row_spaces, segments, short_rows, strided_checks, waves,
 };
 use par_ir::{core, flat};
 
@@ -196,6 +196,10 @@ pub const SEGMENTS: FlatPass = Pass {
     run: segments::run,
 };
 
+/// Unrolling of short rows. After fusion, which joins kernels over all elements; what it makes is fused with kernels over the rows.
+pub const SHORT_ROWS: FlatPass =
+    Pass { name: "short_rows", description: "writes rows of a few elements out", run: short_rows::run };
+
 /// Linearisation. After everything that looks at indices; what follows, and code generation, has spaces of rows only.
 pub const LINEARISE: FlatPass = Pass {
     name: "linearise",
@@ -251,6 +255,7 @@ pub const FLAT_PASSES: &[FlatPass] = &[
     BULK,
     PRUNE,
     SEGMENTS,
+    SHORT_ROWS,
     BULK,
     PRUNE,
     LINEARISE,

@@ -11,6 +11,7 @@ pub(crate) mod prune;
 pub(crate) mod recurrences;
 pub(crate) mod row_spaces;
 pub(crate) mod segments;
+pub(crate) mod short_rows;
 pub(crate) mod strided_checks;
 mod walk;
 pub(crate) mod waves;

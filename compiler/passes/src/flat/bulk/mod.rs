@@ -21,6 +21,7 @@
 mod after;
 mod in_place;
 mod inline;
+mod maps;
 mod order;
 pub(crate) mod reads;
 mod rows;
@@ -70,6 +71,7 @@ impl Fuser<'_> {
             stm.op.for_each_block_mut(|b| self.block(b));
         }
         inline::sweep(block, self);
+        maps::sweep(block, self);
         rows::sweep(block, self);
         totals::sweep(block, self);
         scans::sweep(block, self);
