@@ -47,7 +47,9 @@ pub fn interleaving(p: Prim, step: i64, size: Size) -> Option<usize> {
     };
     match p.size() {
         1 if is_byte(p) && size.bytes == BYTES => (left <= most).then_some(3 * halvings),
-        1 if is_byte(p) => matches!(step, 2 | 4).then_some(2 + halvings),
+        1 if is_byte(p) && left == 1 => (step <= 4).then_some(2 + halvings),
+        1 if is_byte(p) => (step <= tuning::LANES_COLUMN && size.lanes.is_multiple_of(size.bytes))
+            .then_some(3 * step as usize),
         4 | 8 => (left <= most).then_some(halvings + left),
         _ => None,
     }
@@ -142,14 +144,16 @@ impl Group<'_, '_> {
         };
         let mut regs: Vec<Value> = (0..count).map(|r| load(self, r)).collect();
         let mut size = base.prim.size();
-        if size == 1 && self.bytes > BYTES {
+        let in_parts = size == 1 && self.bytes > BYTES;
+        if in_parts && k.is_power_of_two() {
             size = BYTES / k;
             let order = std::array::from_fn(|i| (i % size * k + i / size) as u8);
-            regs = regs.into_iter().map(|x| self.e.swizzle_all(x, order)).collect();
+            regs = regs.into_iter().map(|x| self.e.swizzle(x, order, false)).collect();
         }
         let mut columns = vec![Vec::new(); k];
         for block in regs.chunks(k) {
             let split = match block.len() == k {
+                true if in_parts && size == 1 => self.bytes_taken_apart(block, &rows.reads),
                 true => self.taken_apart(block, size, &rows.reads),
                 false => self.taken_one_by_one(block, size, &rows.reads),
             };
@@ -191,6 +195,31 @@ impl Group<'_, '_> {
             s.chosen(regs, &places, size)
         };
         (0..k).map(|c| wanted[c].then(|| column(self, c))).collect()
+    }
+
+    /// The columns of bytes, by parts of 128 bits: 16 rows are as many of them as a row has bytes.
+    fn bytes_taken_apart(&mut self, regs: &[Value], wanted: &[bool]) -> Vec<Option<Value>> {
+        let k = wanted.len();
+        let parts = self.taken_one_by_one(regs, BYTES, &vec![true; k]);
+        let parts: Vec<Value> = parts.into_iter().flatten().collect();
+        let column = |s: &mut Self, c: usize| {
+            let places: Vec<(usize, usize)> =
+                (0..BYTES).map(|row| row * k + c).map(|at| (at / BYTES, at % BYTES)).collect();
+            s.chosen_bytes(&parts, &places, false)
+        };
+        (0..k).map(|c| wanted[c].then(|| column(self, c))).collect()
+    }
+
+    /// Rows of bytes, the other way round.
+    fn bytes_merged(&mut self, columns: &[Value]) -> Vec<Value> {
+        let k = columns.len();
+        let part = |s: &mut Self, p: usize| {
+            let places: Vec<(usize, usize)> =
+                (p * BYTES..(p + 1) * BYTES).map(|at| (at % k, at / k)).collect();
+            s.chosen_bytes(columns, &places, false)
+        };
+        let parts: Vec<Value> = (0..k).map(|p| part(self, p)).collect();
+        self.merged_few(&parts, BYTES, k)
     }
 
     /// Every other element of two registers.
@@ -262,19 +291,20 @@ impl Group<'_, '_> {
             return self.store_chosen(base, address, &columns);
         }
         let k = row.len();
-        let is_byte = is_byte(base.prim) && self.bytes > BYTES;
-        let size = if is_byte { BYTES / k } else { base.prim.size() };
+        let in_parts = is_byte(base.prim) && self.bytes > BYTES;
+        let size = if in_parts && k.is_power_of_two() { BYTES / k } else { base.prim.size() };
         let count = self.lanes * k * base.prim.size() / self.bytes;
         let mut at = 0;
         for r in 0..columns[0].len() {
             let column: Vec<Value> = columns.iter().map(|c| c[r]).collect();
             let mut rows = match count - at >= k {
+                true if in_parts && size == 1 => self.bytes_merged(&column),
                 true => self.merged(&column, size),
                 false => self.merged_few(&column, size, count - at),
             };
-            if is_byte {
+            if in_parts && size > 1 {
                 let order = std::array::from_fn(|i| (i % k * size + i / k) as u8);
-                rows = rows.into_iter().map(|x| self.e.swizzle_all(x, order)).collect();
+                rows = rows.into_iter().map(|x| self.e.swizzle(x, order, false)).collect();
             }
             for x in rows {
                 self.store_bytes(x, (address, (at * self.bytes) as i32), self.bytes);
@@ -340,7 +370,7 @@ impl Group<'_, '_> {
             return self.chosen_one_by_one(regs, places);
         }
         if bytes == 1 {
-            return self.chosen_bytes(regs, places);
+            return self.chosen_bytes(regs, places, true);
         }
         let per = places.len();
         let (first, others) = (from[0], &from[1..]);
@@ -362,14 +392,16 @@ impl Group<'_, '_> {
         chosen
     }
 
-    /// The bytes of each register where they belong, and zeros elsewhere; all of them together.
-    fn chosen_bytes(&mut self, regs: &[Value], places: &[(usize, usize)]) -> Value {
+    /// The bytes of each register where they belong in each 128 bits, or in the first ones only, and zeros elsewhere; all of them together.
+    fn chosen_bytes(&mut self, regs: &[Value], places: &[(usize, usize)], only_first: bool) -> Value {
         const NONE: u8 = 0x80;
-        let order =
-            |r: usize| places.iter().map(|(from, at)| if *from == r { *at as u8 } else { NONE }).collect();
-        let orders: Vec<Vec<u8>> = (0..regs.len()).map(order).collect();
+        let order = |r: usize| {
+            let byte = |i: usize| if places[i].0 == r { places[i].1 as u8 } else { NONE };
+            std::array::from_fn(byte)
+        };
+        let orders: Vec<[u8; BYTES]> = (0..regs.len()).map(order).collect();
         let used = regs.iter().zip(orders).filter(|(_, order)| order.iter().any(|at| *at != NONE));
-        let parts: Vec<Value> = used.map(|(x, order)| self.e.swizzle(*x, order)).collect();
+        let parts: Vec<Value> = used.map(|(x, order)| self.e.swizzle(*x, order, only_first)).collect();
         self.tree(&parts, |s, a, b| s.e.b.ins().bor(a, b))
     }
 

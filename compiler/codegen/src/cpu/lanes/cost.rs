@@ -105,7 +105,7 @@ impl Priced {
 /// The size of a group, if groups pay.
 fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) -> Option<Priced> {
     let Setting { waits, is_ragged, is_exact, width, moved } = setting;
-    let mut shape = Shape { classes, widest: 0, widest_in_loops: 0, stms: 0, loops: false, inside: false };
+    let mut shape = Shape { classes, widest: 0, widest_in_loops: 0, stms: 0, loops: false, inside: false, is_bytes: true };
     bodies.iter().for_each(|b| shape.body(b));
     if shape.widest == 0 {
         return None;
@@ -124,12 +124,12 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
         false if held * tuning::LANES_VECTORS >= tuning::LANES_REGISTERS => 1,
         false => tuning::LANES_VECTORS,
     };
-    // One vector of bytes is full, more of them are half full: where paths meet, masks are wider.
     let widest = match shape.widest_in_loops {
         widest if is_exact && widest > 0 => widest,
         _ => shape.widest,
     };
-    let widest = widest.max(registers.min(2));
+    // One vector of bytes is full, more of them are half full: where paths meet, masks are wider.
+    let widest = if shape.is_bytes { widest } else { widest.max(registers.min(2)) };
     let bytes = match is_exact {
         // In a loop every operation waits for that of the iteration before, and gathers take their time: two of them can be under way, or
         // four that load one by one, which have shorter registers.
@@ -213,6 +213,8 @@ struct Shape<'c> {
     loops: bool,
     /// It looks at the body of a loop.
     inside: bool,
+    /// All in vectors are bytes, and no paths meet.
+    is_bytes: bool,
 }
 
 impl Shape<'_> {
@@ -254,6 +256,7 @@ impl Shape<'_> {
                 self.widens(p.ty.prim());
             }
         }
+        self.is_bytes &= stm.exp.own_bodies().is_empty();
         match &stm.exp {
             Exp::If { then, other, .. } => {
                 self.body(then);
@@ -276,6 +279,7 @@ impl Shape<'_> {
 
     fn widens(&mut self, p: Prim) {
         self.widest = self.widest.max(width(p));
+        self.is_bytes &= matches!(p, Prim::U8 | Prim::I8);
         if self.inside {
             self.widest_in_loops = self.widest_in_loops.max(width(p));
         }

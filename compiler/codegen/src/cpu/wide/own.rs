@@ -10,8 +10,8 @@
 //! v4 = call bits(v1)               bit l of v4 is set if v1[l] is
 //! v4 = call compress(v1, v2)       v4[0], v4[1], … are those v1[l] for which v2[l] is set
 //! v4 = call permute(v1, v2, c)     lane l of 32 bits of v4 is lane c[l] of those of v1 and v2, one after the other; c is a constant
-//! v4 = call swizzle(v1, c)         of the first 16 bytes, byte l of v4 is byte c[l] of v1, or 0 if that is above 127; c is a constant
-//! v4 = call swizzle_all(v1, c)     the same of each 16 bytes
+//! v4 = call swizzle(v1, c)         of each 16 bytes, byte l of v4 is byte c[l] of v1, or 0 if that is above 127; c is a constant
+//! v4 = call swizzle_first(v1, c)   the same of the first 16 bytes
 //! v4 = call left(v1, v2)           v4[l] = v1[l] << v2[l], 0 if the count is the width of a lane or more
 //! ```
 //!
@@ -37,7 +37,7 @@ const BITS: &str = "bits";
 const COMPRESS: &str = "compress";
 const PERMUTE: &str = "permute";
 const SWIZZLE: &str = "swizzle";
-const SWIZZLE_ALL: &str = "swizzle_all";
+const SWIZZLE_FIRST: &str = "swizzle_first";
 
 /// A shift of every lane by a count of its own, which is an unsigned number.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,19 +113,12 @@ impl Emitter<'_> {
         self.operator_of_wide(PERMUTE, &[x, y, order], Some(ty))[0]
     }
 
-    /// Bytes of each 128 bits. There is code with wide vectors only.
-    pub fn swizzle_all(&mut self, x: Value, order: [u8; 16]) -> Value {
-        self.swizzled(SWIZZLE_ALL, x, order.to_vec())
-    }
-
-    /// Bytes of the first 128 bits, where an order is above 127 zeros; the bits above are anything. There is code with wide vectors only.
-    pub fn swizzle(&mut self, x: Value, order: Vec<u8>) -> Value {
-        self.swizzled(SWIZZLE, x, order)
-    }
-
-    fn swizzled(&mut self, name: &str, x: Value, order: Vec<u8>) -> Value {
+    /// The bytes of each 128 bits in an order, where that is above 127 zeros; or of the first ones only, and anything above them. There is code
+    /// with wide vectors only.
+    pub fn swizzle(&mut self, x: Value, order: [u8; 16], only_first: bool) -> Value {
+        let name = if only_first { SWIZZLE_FIRST } else { SWIZZLE };
         let ty = self.b.func.dfg.value_type(x);
-        let constant = self.b.func.dfg.constants.insert(order.into());
+        let constant = self.b.func.dfg.constants.insert(order.to_vec().into());
         let order = self.b.ins().vconst(types::I8X16, constant);
         self.operator_of_wide(name, &[x, order], Some(ty))[0]
     }
@@ -163,8 +156,8 @@ impl Select<'_> {
             }
             (None, [x]) if name == BITS.as_bytes() => self.bits_of_mask(d, *x),
             (None, [x]) => self.reverse_lanes(d, *x),
-            (None, [x, order]) if name == SWIZZLE.as_bytes() => self.swizzle(d, *x, *order, 16),
-            (None, [x, order]) if name == SWIZZLE_ALL.as_bytes() => self.swizzle(d, *x, *order, self.width),
+            (None, [x, order]) if name == SWIZZLE.as_bytes() => self.swizzle(d, *x, *order, self.width),
+            (None, [x, order]) if name == SWIZZLE_FIRST.as_bytes() => self.swizzle(d, *x, *order, 16),
             (None, [x, mask]) => self.compress(d, *x, *mask),
             (None, [x, y, order]) if name == PERMUTE.as_bytes() => self.permute(d, [*x, *y], *order),
             (None, [array, indices, mask]) => {

@@ -18,7 +18,7 @@ const ODD: u8 = 0b11_01_11_01;
 /// Instructions for an order of the lanes of two registers of 256 bits.
 #[derive(Clone, Copy)]
 enum By {
-    /// Parts of 128 bits.
+    /// Whole parts of 128 bits, by their numbers.
     Parts(u8),
     /// Halves of each part, alternating.
     Half(Code),
@@ -29,9 +29,7 @@ enum By {
 }
 
 /// Orders that do not need an index for each lane.
-const KNOWN: [([u8; 8], By); 10] = [
-    ([0, 1, 2, 3, 8, 9, 10, 11], By::Parts(0x20)),
-    ([4, 5, 6, 7, 12, 13, 14, 15], By::Parts(0x31)),
+const KNOWN: [([u8; 8], By); 8] = [
     ([0, 8, 1, 9, 4, 12, 5, 13], By::Half(Code::VEX_Vpunpckldq_ymm_ymm_ymmm256)),
     ([2, 10, 3, 11, 6, 14, 7, 15], By::Half(Code::VEX_Vpunpckhdq_ymm_ymm_ymmm256)),
     ([0, 1, 8, 9, 4, 5, 12, 13], By::Half(Code::VEX_Vpunpcklqdq_ymm_ymm_ymmm256)),
@@ -221,8 +219,11 @@ impl Select<'_> {
             return Err("a permutation".into());
         }
         let lanes: Vec<u8> = order.chunks(4).map(|lane| lane[0]).collect();
-        if let Some((_, by)) = KNOWN.iter().find(|(order, _)| order[..] == lanes) {
-            return self.permute_by(d, [x, y], *by);
+        let of_four = |at: usize| (0..4).all(|l| lanes[at] % 4 == 0 && lanes[at + l] == lanes[at] + l as u8);
+        let parts = (of_four(0) && of_four(4)).then(|| By::Parts(lanes[0] / 4 | lanes[4] / 4 << 4));
+        let known = || KNOWN.iter().find(|(order, _)| order[..] == lanes).map(|(_, by)| *by);
+        if let Some(by) = parts.or_else(known) {
+            return self.permute_by(d, [x, y], by);
         }
         // The number of a lane in its register is what is looked at.
         let index = self.loaded(&order, View::Y);
@@ -263,16 +264,16 @@ impl Select<'_> {
         Ok(())
     }
 
-    /// The bytes of each 128 bits in a number of bytes, by a constant order.
+    /// The bytes of each 128 bits of the first bytes, by a constant order.
     pub fn swizzle(&mut self, d: VReg, x: ir::Value, order: ir::Value, bytes: usize) -> Result<(), Unsupported> {
         let order = self.bytes(order).ok_or("an order that is no constant")?;
+        let order = Source::Pool(self.constant(&order[..bytes]));
+        let x = self.reg(x)?;
         let (code, view) = match bytes {
             16 => (Code::VEX_Vpshufb_xmm_xmm_xmmm128, View::X),
             32 => (Code::VEX_Vpshufb_ymm_ymm_ymmm256, View::Y),
             _ => (Code::EVEX_Vpshufb_zmm_k1z_zmm_zmmm512, View::Z),
         };
-        let order = Source::Pool(self.constant(&order[..bytes]));
-        let x = self.reg(x)?;
         self.three(code, view, d, x, order);
         Ok(())
     }
