@@ -60,7 +60,6 @@ impl<'s> Wave<'s> {
             && takes_over(scatter, made, state.var)
             && host.iter().all(|s| is_scalar(s, state.var))
             && is_plain(map)
-            && !has_float_extremum(&map.body)
             && is_plain(scatter)
             && !scatter.has_effect();
         if !fits {
@@ -156,13 +155,4 @@ pub fn is_choice(k: &Kernel, stm: &core::Stm) -> Option<Atom> {
     let known = k.prologue.iter().any(|s| s.pat[0].var == *cond);
     let plain = then.stms.iter().all(|s| matches!(s.exp, Exp::Check { .. }) || !s.has_effect());
     (known && plain).then_some(Atom::Var(*cond))
-}
-
-/// True for code with an extremum of floats. In a row each would wait for the one before: for scalars that is several comparisons, since numbers may be none.
-fn has_float_extremum(body: &core::Body) -> bool {
-    use par_ir::prim::{BinOp, PrimOp};
-    body.stms.iter().any(|s| match &s.exp {
-        Exp::Prim(PrimOp::Bin(BinOp::Min | BinOp::Max, p), _) => p.is_float(),
-        exp => exp.own_bodies().into_iter().any(has_float_extremum),
-    })
 }
