@@ -218,7 +218,7 @@ pub fn of(info: &KernelInfo, scheduled: &Scheduled) -> plan::Schedule {
         // The code of a scan that only reduces may be in lanes of its own.
         KernelKind::Scan { .. } => info.scanning(BYTES).map(|s| s.plan.lanes()),
         KernelKind::Filter => info.lanes(WIDEST).map(|groups| groups.lanes()),
-        _ => info.lanes(BYTES).map(|groups| groups.lanes()),
+        _ => info.lanes(BYTES).or_else(|| info.lanes(WIDEST)).map(|groups| groups.lanes()),
     };
     lanes.map_or(plan::Schedule::Scalar, plan::Schedule::Lanes)
 }

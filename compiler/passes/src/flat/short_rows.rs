@@ -21,7 +21,7 @@ use par_ir::prim::{BinOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type, Var};
 use par_ir::visit::{Code, Subst};
-use par_runtime::{Prim, Span};
+use par_runtime::{Prim, Scalar, Span};
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
@@ -110,6 +110,9 @@ impl Rows<'_> {
 
 /// The value of an expression on indices that are known.
 fn constant(exp: &Exp) -> Option<Atom> {
+    if let Exp::Prim(PrimOp::Conv(Prim::I64, to), xs) = exp {
+        return converted(xs[0].as_i64()?, *to);
+    }
     let Exp::Prim(PrimOp::Bin(op, Prim::I64), xs) = exp else { return None };
     let (x, y) = (xs[0].as_i64()?, xs[1].as_i64()?);
     match op {
@@ -118,4 +121,16 @@ fn constant(exp: &Exp) -> Option<Atom> {
         BinOp::Mul => Some(Atom::i64(x.wrapping_mul(y))),
         _ => None,
     }
+}
+
+/// A known index as another type of integers.
+fn converted(x: i64, to: Prim) -> Option<Atom> {
+    let x = match to {
+        Prim::I32 => Scalar::I32(x as i32),
+        Prim::U32 => Scalar::U32(x as u32),
+        Prim::U8 => Scalar::U8(x as u8),
+        Prim::U64 => Scalar::U64(x as u64),
+        _ => return None,
+    };
+    Some(Atom::Const(x))
 }

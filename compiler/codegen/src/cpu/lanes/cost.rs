@@ -322,16 +322,18 @@ impl Pricing<'_> {
                 let column = self.column(p.var, p.ty.prim(), class);
                 let in_vectors =
                     class == Class::Each && !index[0].var().is_some_and(|v| self.classes.is_apart(v));
+                // Bytes enter registers by two operations.
+                let narrow = if p.ty.prim().size() < 4 { tuning::LANES_NARROW } else { 0 };
                 let group = match (in_a_row, self.classes.is_apart(p.var)) {
                     (true, false) if self.masked => 2 + self.registers(p.ty.prim()),
                     _ if in_vectors && self.gathers(p.ty.prim()) => tuning::LANES_GATHER * n,
-                    (_, false) if in_vectors => tuning::LANES_LOADS * n,
+                    (_, false) if in_vectors => (tuning::LANES_LOADS + narrow) * n,
                     (false, false) if column.is_some() => column.unwrap_or(0) * self.registers(p.ty.prim()),
                     // Lanes that are not here must not read: a choice per lane.
                     _ if self.masked => 5 * n,
                     (true, false) => self.registers(p.ty.prim()),
                     (_, true) => n,
-                    (false, false) => 2 * n,
+                    (false, false) => (2 + narrow) * n,
                 };
                 Cost { group, single: n }
             }
