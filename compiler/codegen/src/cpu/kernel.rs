@@ -118,6 +118,11 @@ impl<'k> KernelInfo<'k> {
         self.found_once(|s| &s.lanes, width, lanes::plan)
     }
 
+    /// True if positions are done one by one, since their loops are done in groups.
+    pub fn goes_along_rows(&self) -> bool {
+        self.scheduled.is_some_and(|s| s.along_rows)
+    }
+
     /// The groups of a scan, if they pay, as [`KernelInfo::lanes`].
     pub fn scanning(&self, width: usize) -> Option<Rc<Scanning>> {
         self.found_once(|s| &s.scanning, width, lanes::scanning)

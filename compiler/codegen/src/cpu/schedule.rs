@@ -61,6 +61,8 @@ pub struct Scheduled {
     pub scattering: Option<Scattering>,
     /// The last loop's sums with fewer bits.
     pub sums: Option<Sums>,
+    /// Positions are done one by one, since their loops are done in groups.
+    pub along_rows: bool,
     /// How the last loop runs in groups, if that pays, by the bytes of a register; set when it is asked for.
     pub lanes: ByWidth<Plan>,
     /// The same for a scan.
@@ -125,6 +127,7 @@ impl<'p> Scheduler<'p> {
         let ignores_rows = KernelInfo::of_stage(last).ignores_rows() && !kernel.mentions(kernel.row);
         let scattering = scatter::split(last, ignores_rows, self.types, self.fresh);
         let sums = small_integers::sums(last, self.fresh);
+        scheduled.along_rows = lanes::along_rows(last, self.fresh);
         (scheduled.scattering, scheduled.sums) = (scattering, sums);
         if cfg!(debug_assertions) {
             self.verify(kernel, &scheduled);

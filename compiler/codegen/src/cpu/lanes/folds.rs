@@ -11,8 +11,8 @@
 //! Only what gives the same bits in any order: sums of integers, extrema, and what elements mostly leave as it is ([`super::operator`]). A sum of floats is in the
 //! order of the iterations.
 
-use super::class::Classes;
-use super::cost::{self, Setting};
+use super::class::{Class, Classes, Indices};
+use super::cost::{self, BYTES, Setting};
 use super::operator::{Part, Reduction};
 use super::reduce::{Accumulators, prims};
 use super::{Group, Plan, is_pure};
@@ -21,6 +21,7 @@ use crate::cpu::fresh::Fresh;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Schedule, Stm};
 use par_ir::effects::Effects;
+use par_ir::flat::{Kernel, KernelKind};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Type};
@@ -69,6 +70,31 @@ pub fn folds(
     let plan = Plan::new((classes, size), &[&elements, &combined]);
     let plan = Plan { reduction: Some(reduction.clone()), ..plan };
     Some(Folds { index: *index, plan, reduction, prims })
+}
+
+/// True if the loops of a map go along rows, which lanes would gather from, and are done in groups where positions are done one by one.
+pub fn along_rows(kernel: &Kernel, fresh: &Fresh) -> bool {
+    let across = Classes::new((kernel.pos, 1), &kernel.body, Indices::InVectors);
+    let is_along = |s: &Stm| {
+        let Exp::Loop { params, form, body } = &s.exp else { return s.exp.own_bodies().is_empty() };
+        let LoopForm::For { index, bound, .. } = form else { return false };
+        let along = Classes::new((*index, 1), body, Indices::InVectors);
+        let mut reads = Vec::new();
+        body.stms.iter().filter_map(index_of).for_each(|i| reads.push((across.atom(&i), along.atom(&i))));
+        let pays = |(across, along): &(Class, Class)| *across == Class::Each && *along == Class::Steps(1);
+        let loses = |(across, along): &(Class, Class)| *across != Class::Each && *along == Class::Each;
+        bound.as_i64().is_none_or(|n| n >= tuning::LANES_ROW)
+            && reads.iter().any(pays)
+            && !reads.iter().any(loses)
+            && folds(params, form, body, fresh, BYTES).is_some()
+    };
+    let has_loop = kernel.body.stms.iter().any(|s| matches!(s.exp, Exp::Loop { .. }));
+    matches!(kernel.kind, KernelKind::Map(_)) && has_loop && kernel.body.stms.iter().all(is_along)
+}
+
+/// Of a read.
+fn index_of(stm: &Stm) -> Option<Atom> {
+    if let Exp::Index(_, index) = &stm.exp { index.first().copied() } else { None }
 }
 
 /// True if results are the same bits in any order.

@@ -56,7 +56,7 @@ use class::{Classes, Indices};
 pub use cost::{BYTES, WIDEST};
 use cost::{Setting, Size};
 use cranelift::prelude::*;
-pub use folds::folds;
+pub use folds::{along_rows, folds};
 pub use iterations::iterations;
 use operator::Reduction;
 pub use pack::packs;
@@ -172,7 +172,7 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
         }
         _ => kernel.body.clone(),
     };
-    if !is_pure(&body) {
+    if !is_pure(&body) || info.goes_along_rows() {
         return None;
     }
     match &kernel.kind {
