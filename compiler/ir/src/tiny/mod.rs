@@ -20,12 +20,12 @@ mod unroll;
 mod worth;
 
 use crate::core::{At, Body, Exp, FunId, Lambda, LoopForm, Param, Stm};
-use crate::prim::PrimOp;
+use crate::prim::{BinOp, PrimOp};
 use crate::tuning;
 use crate::ty::{Atom, Type, Var, Vars};
 use crate::visit::{Code, Subst};
 pub use elements::{leaves, positions, shapes, sizes};
-use par_runtime::{Scalar, Span};
+use par_runtime::{Prim, Scalar, Span};
 use std::collections::{HashMap, HashSet};
 
 /// Scalarises small arrays.
@@ -313,6 +313,9 @@ impl<'v> Tiny<'v> {
             Exp::Literal(elems, _) => self.element_lists(elems.iter().copied(), out, stm.span)?,
             Exp::Concat(arrs) => self.element_lists(arrs.iter().map(|v| (*v).into()), out, stm.span)?,
             Exp::Flatten(v) | Exp::Unflatten(v) => self.elements(*v, out, stm.span)?,
+            Exp::Slice { arr, start, stride, .. } if self.strict && !self.parts.contains_key(arr) => {
+                self.row_slice(p, *arr, (*start, *stride), out, stm.span)?
+            }
             Exp::Slice { arr, start, len, stride } => {
                 let all = self.parts.get(arr)?.clone();
                 let ty = self.types.get(arr)?.clone();
@@ -334,6 +337,30 @@ impl<'v> Tiny<'v> {
         }
         self.parts.insert(p.var, parts);
         Some(())
+    }
+
+    /// The elements of a slice of an array that is not small, or of a row of one.
+    fn row_slice(
+        &mut self,
+        p: &Param,
+        arr: Var,
+        (start, stride): (Atom, Atom),
+        out: &mut Vec<Stm>,
+        span: Span,
+    ) -> Option<Vec<Atom>> {
+        let (start, stride) = (self.atom(start), self.atom(stride).as_i64()?);
+        let (base, before) = self.views.get(&arr).cloned().unwrap_or((arr, vec![]));
+        let element = Type::scalar(p.ty.prim());
+        let mut parts = Vec::new();
+        for mut at in positions(&self.sizes(&p.ty)?) {
+            self.pay()?;
+            let distance = Atom::i64(at[0].as_i64()? * stride);
+            let sum = Exp::Prim(PrimOp::Bin(BinOp::Add, Prim::I64), vec![start, distance]);
+            at[0] = self.bind(p.var, Type::I64, sum, span, out);
+            let read = Exp::Index(base, [before.as_slice(), &at].concat());
+            parts.push(self.bind(p.var, element.clone(), read, span, out));
+        }
+        Some(parts)
     }
 
     fn element_lists(

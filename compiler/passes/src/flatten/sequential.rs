@@ -10,11 +10,13 @@
 //! body that makes any other array has no sequential version.
 
 use par_ir::build::Statements;
-use par_ir::core::{Body, Exp, Lambda, LoopForm, Stm};
+use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::loops::Loop;
+use par_ir::prim::{BinOp, PrimOp};
+use par_ir::ty::{Dim, Type};
 use par_ir::visit::Code;
-use par_ir::{Atom, Var, Vars};
+use par_ir::{Atom, Prim, Var, Vars};
 use std::collections::HashMap;
 
 /// An array whose elements are computed, or read, where they are needed.
@@ -23,6 +25,18 @@ enum Delayed {
     Splat(Atom),
     Stored(Var),
     Map(Vec<Delayed>, Lambda),
+    Rows(Box<Rows>),
+    /// The elements of all rows.
+    Flat(Box<Rows>),
+}
+
+/// An array of rows that are computed where they are needed: the function's body binds what the row needs, and has no results.
+struct Rows {
+    inputs: Vec<Delayed>,
+    lam: Lambda,
+    row: Delayed,
+    /// Number of rows, and elements of each.
+    sizes: [Atom; 2],
 }
 
 /// Rewrites one body.
@@ -59,11 +73,20 @@ impl Rewriter<'_> {
         match &stm.exp {
             Exp::Iota(_) => self.delay(stm, Delayed::Iota),
             Exp::Replicate(_, a) if stm.pat[0].ty.rank() == 1 => self.delay(stm, Delayed::Splat(*a)),
+            Exp::Map { width, inputs, lam } if stm.pat.iter().all(|p| p.ty.rank() == 2) => {
+                read_once(stm, rest, results)?;
+                self.rows(stm, *width, inputs, lam)
+            }
+            Exp::Flatten(v) => match self.arrays.remove(v)? {
+                Delayed::Rows(rows) => {
+                    read_once(stm, rest, results)?;
+                    self.delay(stm, Delayed::Flat(rows))
+                }
+                _ => None,
+            },
             Exp::Map { inputs, lam, .. } => {
                 read_next(stm, rest, results)?;
-                let inputs = self.inputs(inputs)?;
-                let lam = Lambda { body: self.body(&lam.body)?, ..lam.clone() };
-                self.delay(stm, Delayed::Map(inputs, lam))
+                self.map(stm, inputs, lam)
             }
             Exp::Reduce { width, inputs, lam, op, neutral } if stm.pat.len() == neutral.len() => {
                 let inputs = self.inputs(inputs)?;
@@ -103,10 +126,35 @@ impl Rewriter<'_> {
         let take = |v: &Var| match self.arrays.get(v) {
             Some(Delayed::Iota) => Some(Delayed::Iota),
             Some(Delayed::Splat(a)) => Some(Delayed::Splat(*a)),
-            Some(Delayed::Stored(_) | Delayed::Map(..)) => self.arrays.remove(v),
+            Some(_) => self.arrays.remove(v),
             None => self.stored.then_some(Delayed::Stored(*v)),
         };
         inputs.iter().map(take).collect()
+    }
+
+    fn map(&mut self, stm: &Stm, inputs: &[Var], lam: &Lambda) -> Option<()> {
+        let inputs = self.inputs(inputs)?;
+        let lam = Lambda { body: self.body(&lam.body)?, ..lam.clone() };
+        self.delay(stm, Delayed::Map(inputs, lam))
+    }
+
+    /// A map whose rows are made of rows.
+    fn rows(&mut self, stm: &Stm, width: Atom, inputs: &[Var], lam: &Lambda) -> Option<()> {
+        let ([Atom::Var(row)], [ty]) = (&lam.body.results[..], &lam.ret[..]) else { return None };
+        let Dim::Size(length) = ty.dims[0] else { return None };
+        let inputs = self.inputs(inputs)?;
+        let mut stms = Vec::new();
+        for (i, s) in lam.body.stms.iter().enumerate() {
+            let rest = &lam.body.stms[i + 1..];
+            let makes_row = s.pat.iter().any(|p| p.var == *row) && !rest.iter().any(|s| s.mentions(*row) || s.has_effect());
+            match &s.exp {
+                Exp::Map { inputs, lam, .. } if makes_row && s.pat[0].ty.rank() == 1 => self.map(s, inputs, lam)?,
+                _ => self.stm(s, rest, &lam.body.results, &mut stms)?,
+            }
+        }
+        let row = self.inputs(&[*row])?.pop()?;
+        let lam = Lambda { body: Body { stms, results: vec![] }, ..lam.clone() };
+        self.delay(stm, Delayed::Rows(Box::new(Rows { inputs, lam, row, sizes: [width, length] })))
     }
 
     fn is_stored(&self, v: Var) -> bool {
@@ -121,6 +169,9 @@ impl Rewriter<'_> {
         (inputs, lam): (Vec<Delayed>, &Lambda),
         (op, neutral): (&Lambda, &[Atom]),
     ) -> Option<Stm> {
+        if inputs.iter().any(|i| matches!(i, Delayed::Flat(_))) {
+            return self.reduce_rows(stm, (inputs, lam), (op, neutral));
+        }
         let mut rows = Loop::new(stm.span, self.vars);
         let producer = Lambda { body: self.body(&lam.body)?, ..lam.clone() };
         let op = Lambda { body: self.body(&op.body)?, ..op.clone() };
@@ -130,6 +181,56 @@ impl Rewriter<'_> {
         rows.combine(op, &values);
         Some(rows.finish(width, stm.pat.clone(), results))
     }
+
+    /// A reduction over the elements of rows: a loop over those in a loop over these.
+    fn reduce_rows(
+        &mut self,
+        stm: &Stm,
+        (inputs, lam): (Vec<Delayed>, &Lambda),
+        (op, neutral): (&Lambda, &[Atom]),
+    ) -> Option<Stm> {
+        let all = inputs.iter().filter_map(|i| if let Delayed::Flat(rows) = i { Some(rows.sizes) } else { None });
+        let sizes = all.clone().next().filter(|first| all.clone().all(|s| s == *first))?;
+        let (mut outer, mut inner) = (Loop::new(stm.span, self.vars), Loop::new(stm.span, self.vars));
+        let at = self.vars.fresh("i");
+        let start = inner.code.prim("i", PrimOp::Bin(BinOp::Mul, Prim::I64), vec![outer.index.into(), sizes[1]], self.vars);
+        let sum = Exp::Prim(PrimOp::Bin(BinOp::Add, Prim::I64), vec![start, inner.index.into()]);
+        inner.code.bind(vec![Param { var: at, ty: Type::I64 }], sum);
+        for (p, input) in lam.params.iter().zip(inputs) {
+            match input {
+                Delayed::Flat(rows) => {
+                    bind(&rows.lam.params, rows.inputs, outer.index.into(), &mut outer.code);
+                    outer.code.stms.extend(rows.lam.body.stms);
+                    bind(std::slice::from_ref(p), vec![rows.row], inner.index.into(), &mut inner.code);
+                }
+                other => bind(std::slice::from_ref(p), vec![other], at.into(), &mut inner.code),
+            }
+        }
+        let producer = self.body(&lam.body)?;
+        inner.code.stms.extend(producer.stms);
+        let op = Lambda { body: self.body(&op.body)?, ..op.clone() };
+        let results = op.body.results.clone();
+        let state: Vec<Param> = stm.pat.iter().map(|p| p.fresh(self.vars)).collect();
+        let partial: Vec<Param> = stm.pat.iter().map(|p| p.fresh(self.vars)).collect();
+        let before: Vec<Atom> = state.iter().map(|p| p.var.into()).collect();
+        inner.fold(&op, &before);
+        inner.combine(op, &producer.results);
+        outer.state.extend(state.into_iter().zip(neutral.iter().copied()));
+        let after = partial.iter().map(|p| p.var.into()).collect();
+        outer.code.stms.push(inner.finish(sizes[1], partial, results));
+        Some(outer.finish(sizes[0], stm.pat.clone(), after))
+    }
+}
+
+/// Binds parameters to element `i` of arrays.
+fn bind(params: &[Param], arrays: Vec<Delayed>, i: Atom, code: &mut Statements) {
+    for (p, array) in params.iter().zip(arrays) {
+        let exp = match array {
+            Delayed::Stored(v) => Exp::Index(v, vec![i]),
+            other => Exp::Atom(elements(other, i, code)[0]),
+        };
+        code.bind(vec![p.clone()], exp);
+    }
 }
 
 /// Adds the statements that compute element `i` of an array: what they result in.
@@ -138,18 +239,22 @@ fn elements(array: Delayed, i: Atom, code: &mut Statements) -> Vec<Atom> {
         Delayed::Iota => vec![i],
         Delayed::Splat(a) => vec![a],
         Delayed::Stored(_) => unreachable!("read by what binds the element"),
+        Delayed::Rows(_) | Delayed::Flat(_) => unreachable!("only reductions take these"),
         Delayed::Map(inputs, lam) => {
-            for (p, input) in lam.params.iter().zip(inputs) {
-                let exp = match input {
-                    Delayed::Stored(v) => Exp::Index(v, vec![i]),
-                    other => Exp::Atom(elements(other, i, code)[0]),
-                };
-                code.bind(vec![p.clone()], exp);
-            }
+            bind(&lam.params, inputs, i, code);
             code.stms.extend(lam.body.stms);
             lam.body.results
         }
     }
+}
+
+/// One statement in the body reads what another one makes, and nothing can fail between them.
+fn read_once(stm: &Stm, rest: &[Stm], results: &[Atom]) -> Option<()> {
+    let [p] = stm.pat.as_slice() else { return None };
+    let reader = rest.iter().position(|s| s.uses_of(p.var) > 0)?;
+    let all: usize = rest.iter().map(|s| s.uses_of(p.var)).sum::<usize>()
+        + results.iter().map(|a| a.uses_of(p.var)).sum::<usize>();
+    (all == 1 && !rest[..reader].has_effect()).then_some(())
 }
 
 /// Nothing but the next parallel operator reads what the statement makes, and nothing can fail between them.

@@ -20,14 +20,16 @@ use super::nest::LevelId;
 use super::rep::{Rep, Src};
 use super::sequential::sequential_nest;
 use super::split::{is_bound_in, traces};
-use super::windows::is_window;
+use super::windows::{is_nest_of_windows, is_window};
 use super::{Ex, Flattener, Result, Versions};
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
 use par_ir::flat::{self, KernelKind, Op, Ty, VersionChoice};
 use par_ir::prim::{BinOp, CmpOp};
+use par_ir::tiny::Tiny;
 use par_ir::tuning;
 use par_ir::{Atom, Prim, PrimOp, Var};
 use par_runtime::op::call::is_call;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 impl Flattener<'_> {
@@ -54,6 +56,10 @@ impl Flattener<'_> {
             return self.enter_rows(level, *width, inputs, &sequential);
         }
         let counts: Vec<bool> = inputs.iter().map(|v| matches!(self.arr(*v).src, Src::Iota)).collect();
+        if !self.shapes.is_root(level) && is_nest_of_windows(lam, &counts) {
+            let sequential = self.written_out(sequential);
+            return self.enter_rows(level, *width, inputs, &sequential);
+        }
         let lengths = lengths(inputs, &counts, lam).filter(|_| self.shapes.is_root(level));
         let Some(mut lengths) = lengths else { return self.enter_rows(level, *width, inputs, lam) };
         let rows = self.threshold(stm.span, Measure::Rows);
@@ -70,6 +76,15 @@ impl Flattener<'_> {
         }
         lengths.dedup();
         self.both(level, stm, &sequential, &lengths, (rows, longest))
+    }
+
+    /// A nest's function with loops of a few iterations written out.
+    fn written_out(&mut self, lam: Lambda) -> Lambda {
+        let none = HashSet::new();
+        let mut tiny = Tiny::new(&mut self.builder.vars, std::mem::take(&mut self.types), &none);
+        let body = tiny.body(&lam.body, false);
+        self.types = tiny.types();
+        Lambda { body: body.unwrap_or_else(|| lam.body.clone()), ..lam }
     }
 
     /// The longest inner row with which rows are worked through one by one.

@@ -3,40 +3,56 @@
 //! ```text
 //! map (\i -> sum (map2 (*) w x[i : i + k])) (iota n)
 //! map (\i -> sum (tabulate k (\j -> x[i - j]))) (iota n)
+//! tabulate_2d n m (\i j -> sum (flatten (tabulate_2d 5 5 (\y x -> a[i + y, j + x]))))
 //! ```
 //!
 //! Rows that take each step together read neighbours, which one vector holds.
 
-use super::versions::{calls, is_from_outside, is_iota};
+use super::versions::{calls, is_from_outside};
 use par_ir::core::{Body, Exp, Lambda, Stm};
 use par_ir::prim::BinOp;
 use par_ir::{Atom, PrimOp, Var};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-/// True if a map or reduction directly in a nest goes over windows. `counts` says of each parameter of the nest whether it counts the rows.
+/// True if an operator directly in a nest goes over windows. `counts` says of each parameter of the nest whether it counts the rows.
 pub(super) fn is_window(lam: &Lambda, counts: &[bool], exp: &Exp) -> bool {
-    let (Exp::Map { width, inputs, lam: inner } | Exp::Reduce { width, inputs, lam: inner, .. }) = exp else {
-        return false;
-    };
-    let mut window = Window { lam, growth: HashMap::new(), moves: false };
-    let params = lam.params.iter().zip(counts);
-    window.growth.extend(params.filter(|(_, counts)| **counts).map(|(p, _)| (p.var, 1)));
-    window.scalars(&lam.body);
-    let alike = width.var().is_none_or(|n| is_from_outside(lam, n));
-    let reads = |w: &mut Window| inputs.iter().zip(&inner.params).all(|(v, p)| w.input(*v, p.var));
-    alike && reads(&mut window) && window.body(&inner.body) && !calls(&exp.bodies()) && window.moves
+    let mut window = Window::new(lam, counts);
+    for stm in &lam.body.stms {
+        window.moves = false;
+        let near = window.stm(stm);
+        if std::ptr::eq(&stm.exp, exp) {
+            return near && window.moves && !calls(&exp.bodies());
+        }
+    }
+    false
 }
 
-/// Known facts about a nest's scalars.
+/// True if a nest has operators, all over windows, whose rows may be made of rows.
+pub(super) fn is_nest_of_windows(lam: &Lambda, counts: &[bool]) -> bool {
+    let mut window = Window::new(lam, counts);
+    window.body(&lam.body) && window.moves && !calls(&[&lam.body])
+}
+
+/// Known facts about a nest's variables.
 struct Window<'l> {
     lam: &'l Lambda,
     /// Growth of integers from row to row; unknown for those that are bound in the nest and not here.
     growth: HashMap<Var, i64>,
+    /// Arrays in others, with the growth of where they begin in their last dimension.
+    offsets: HashMap<Var, i64>,
+    /// Arrays that operators make: they are consumed where they are produced.
+    made: HashSet<Var>,
     /// Something is read at places that differ from row to row.
     moves: bool,
 }
 
-impl Window<'_> {
+impl<'l> Window<'l> {
+    fn new(lam: &'l Lambda, counts: &[bool]) -> Window<'l> {
+        let params = lam.params.iter().zip(counts).filter(|(_, counts)| **counts);
+        let growth = params.map(|(p, _)| (p.var, 1)).collect();
+        Window { lam, growth, offsets: HashMap::new(), made: HashSet::new(), moves: false }
+    }
+
     fn of(&self, a: Atom) -> Option<i64> {
         match a.var() {
             Some(v) => self.growth.get(&v).copied().or_else(|| is_from_outside(self.lam, v).then_some(0)),
@@ -44,70 +60,115 @@ impl Window<'_> {
         }
     }
 
-    fn scalars(&mut self, body: &Body) {
-        body.stms.iter().for_each(|s| self.scalar(s));
+    /// The growth of where an array begins.
+    fn offset(&self, v: Var) -> Option<i64> {
+        self.offsets.get(&v).copied().or_else(|| is_from_outside(self.lam, v).then_some(0))
     }
 
-    fn scalar(&mut self, stm: &Stm) {
-        let growth = match &stm.exp {
-            Exp::Atom(a) => self.of(*a),
-            Exp::Prim(op, xs) => {
-                let each: Option<Vec<i64>> = xs.iter().map(|x| self.of(*x)).collect();
-                match (op, each.as_deref()) {
-                    (_, Some(all)) if all.iter().all(|g| *g == 0) => Some(0),
-                    (PrimOp::Bin(BinOp::Add, _), Some([a, b])) => Some(a + b),
-                    (PrimOp::Bin(BinOp::Sub, _), Some([a, b])) => Some(a - b),
-                    // Clamped at an end: neighbours everywhere else.
-                    (PrimOp::Bin(BinOp::Min | BinOp::Max, _), Some([a, 0] | [0, a])) => Some(*a),
-                    _ => None,
-                }
+    fn is_same(&self, a: Atom) -> bool {
+        self.of(a) == Some(0)
+    }
+
+    /// True if all that a body reads are neighbours.
+    fn body(&mut self, body: &Body) -> bool {
+        body.stms.iter().all(|s| self.stm(s))
+    }
+
+    fn stm(&mut self, stm: &Stm) -> bool {
+        let pat: Vec<Var> = stm.pat.iter().map(|p| p.var).collect();
+        match &stm.exp {
+            Exp::Atom(_) | Exp::Prim(..) => {
+                let growth = self.scalar(&stm.exp);
+                self.growth.extend(growth.map(|g| (pat[0], g)));
+                true
             }
-            _ => None,
-        };
-        if let (Some(growth), [p]) = (growth, &stm.pat[..]) {
-            self.growth.insert(p.var, growth);
-        }
-    }
-
-    /// An index of the last dimension is a neighbour's from row to row, or the same.
-    fn is_near(&mut self, index: Atom) -> bool {
-        let growth = self.of(index);
-        self.moves |= growth == Some(1);
-        matches!(growth, Some(0 | 1))
-    }
-
-    /// An input of the operator, whose elements this parameter is.
-    fn input(&mut self, v: Var, param: Var) -> bool {
-        if is_iota(self.lam, v) {
-            self.growth.insert(param, 0);
-            return true;
-        }
-        let slice = self.lam.body.stms.iter().find(|s| s.pat.iter().any(|p| p.var == v)).map(|s| &s.exp);
-        match slice {
-            None => is_from_outside(self.lam, v),
-            Some(Exp::Slice { arr, start, stride, .. }) => {
-                is_from_outside(self.lam, *arr) && self.of(*stride) == Some(0) && self.is_near(*start)
+            Exp::Check { .. } => true,
+            Exp::Iota(_) => {
+                self.offsets.insert(pat[0], 0);
+                true
+            }
+            Exp::Index(arr, index) => self.index(stm, *arr, index),
+            Exp::Slice { arr, start, stride, .. } => {
+                let start = self.of(*start).filter(|growth| *growth == 0 || stm.pat[0].ty.rank() == 1);
+                let offset = self.offset(*arr).zip(start).map(|(a, b)| a + b);
+                self.offsets.extend(offset.map(|o| (pat[0], o)));
+                offset.is_some() && self.is_same(*stride)
+            }
+            Exp::Flatten(v) => {
+                let whole = self.made.contains(v) || is_from_outside(self.lam, *v);
+                self.made.insert(pat[0]);
+                whole
+            }
+            Exp::Map { width, inputs, lam } | Exp::Reduce { width, inputs, lam, .. } => {
+                let alike = width.var().is_none_or(|n| is_from_outside(self.lam, n));
+                let arrays = stm.pat.iter().filter(|p| !p.ty.is_scalar()).map(|p| p.var);
+                let near = alike && self.inputs(inputs, lam) && self.body(&lam.body) && self.rows(&lam.body);
+                self.made.extend(arrays);
+                near
             }
             _ => false,
         }
     }
 
-    /// True if all that the operator's function reads are neighbours.
-    fn body(&mut self, body: &Body) -> bool {
-        body.stms.iter().all(|s| {
-            self.scalar(s);
-            match &s.exp {
-                Exp::Index(arr, index) => match index.split_last() {
-                    Some((last, before)) => {
-                        is_from_outside(self.lam, *arr)
-                            && before.iter().all(|i| self.of(*i) == Some(0))
-                            && self.is_near(*last)
-                    }
-                    None => false,
-                },
-                Exp::Atom(_) | Exp::Prim(..) | Exp::Check { .. } => true,
-                _ => false,
+    fn scalar(&self, exp: &Exp) -> Option<i64> {
+        let (op, xs) = match exp {
+            Exp::Atom(a) => return self.of(*a),
+            Exp::Prim(op, xs) => (op, xs),
+            _ => return None,
+        };
+        let each: Vec<i64> = xs.iter().map(|x| self.of(*x)).collect::<Option<_>>()?;
+        match (op, each.as_slice()) {
+            (_, all) if all.iter().all(|g| *g == 0) => Some(0),
+            (PrimOp::Bin(BinOp::Add, _), [a, b]) => Some(a + b),
+            (PrimOp::Bin(BinOp::Sub, _), [a, b]) => Some(a - b),
+            // Clamped at an end: neighbours everywhere else.
+            (PrimOp::Bin(BinOp::Min | BinOp::Max, _), [a, 0] | [0, a]) => Some(*a),
+            _ => None,
+        }
+    }
+
+    /// A read, or the choice of a row: in the last dimension it is a neighbour's from row to row, or the same.
+    fn index(&mut self, stm: &Stm, arr: Var, index: &[Atom]) -> bool {
+        let (Some(offset), [p]) = (self.offset(arr), &stm.pat[..]) else { return false };
+        let rows = if p.ty.is_scalar() { index.len() - 1 } else { index.len() };
+        let (before, last) = index.split_at(rows);
+        if !before.iter().all(|i| self.is_same(*i)) {
+            return false;
+        }
+        match last {
+            [i] => self.of(*i).is_some_and(|g| self.element(p.var, g + offset)),
+            _ => {
+                self.offsets.insert(p.var, offset);
+                true
             }
+        }
+    }
+
+    /// Rows that a body results in may be windows themselves.
+    fn rows(&mut self, body: &Body) -> bool {
+        let offsets: Vec<i64> =
+            body.results.iter().filter_map(|r| self.offsets.get(&r.var()?)).copied().collect();
+        self.moves |= offsets.contains(&1);
+        offsets.iter().all(|o| matches!(o, 0 | 1))
+    }
+
+    /// Notes an element of an array that is read at places with this growth.
+    fn element(&mut self, v: Var, growth: i64) -> bool {
+        self.moves |= growth == 1;
+        self.growth.extend((growth == 0).then_some((v, 0)));
+        matches!(growth, 0 | 1)
+    }
+
+    /// The inputs of an operator, whose rows or elements its parameters are.
+    fn inputs(&mut self, inputs: &[Var], lam: &Lambda) -> bool {
+        inputs.iter().zip(&lam.params).all(|(v, p)| match self.offset(*v) {
+            _ if self.made.contains(v) => true,
+            Some(offset) if p.ty.is_scalar() => self.element(p.var, offset),
+            Some(offset) => {
+                self.offsets.insert(p.var, offset);
+                true
+            }
+            None => false,
         })
     }
 }
