@@ -88,6 +88,8 @@ pub const POSITION_ELEMENTS: i64 = 4096;
 /// The same where state shrinks, on average, on a processor: filters and sums of all rows together run in vectors. Rows of 15 elements,
 /// half of which few iterations are left to, took 0.7 of the time by themselves, rows of 150 took 1.4.
 pub const SHRINKING_ELEMENTS: i64 = 32;
+/// Elements of windows that each position goes over by itself, at most, if they do not overlap.
+pub const WINDOW_ELEMENTS: i64 = 1024;
 /// Elements that operators inside operators over shared arrays may go over, at most, for rows to be worked through one by one.
 pub const LONGEST_INSIDE: i64 = 32;
 

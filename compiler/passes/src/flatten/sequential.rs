@@ -132,8 +132,14 @@ impl Rewriter<'_> {
         inputs.iter().map(take).collect()
     }
 
+    /// The arrays that an operator reads, one element after the other.
+    fn elementwise(&mut self, inputs: &[Var]) -> Option<Vec<Delayed>> {
+        let is_plain = |d: &Delayed| !matches!(d, Delayed::Rows(_) | Delayed::Flat(_));
+        self.inputs(inputs).filter(|all| all.iter().all(is_plain))
+    }
+
     fn map(&mut self, stm: &Stm, inputs: &[Var], lam: &Lambda) -> Option<()> {
-        let inputs = self.inputs(inputs)?;
+        let inputs = self.elementwise(inputs)?;
         let lam = Lambda { body: self.body(&lam.body)?, ..lam.clone() };
         self.delay(stm, Delayed::Map(inputs, lam))
     }
@@ -142,7 +148,7 @@ impl Rewriter<'_> {
     fn rows(&mut self, stm: &Stm, width: Atom, inputs: &[Var], lam: &Lambda) -> Option<()> {
         let ([Atom::Var(row)], [ty]) = (&lam.body.results[..], &lam.ret[..]) else { return None };
         let Dim::Size(length) = ty.dims[0] else { return None };
-        let inputs = self.inputs(inputs)?;
+        let inputs = self.elementwise(inputs)?;
         let mut stms = Vec::new();
         for (i, s) in lam.body.stms.iter().enumerate() {
             let rest = &lam.body.stms[i + 1..];
@@ -152,7 +158,7 @@ impl Rewriter<'_> {
                 _ => self.stm(s, rest, &lam.body.results, &mut stms)?,
             }
         }
-        let row = self.inputs(&[*row])?.pop()?;
+        let row = self.elementwise(&[*row])?.pop()?;
         let lam = Lambda { body: Body { stms, results: vec![] }, ..lam.clone() };
         self.delay(stm, Delayed::Rows(Box::new(Rows { inputs, lam, row, sizes: [width, length] })))
     }
@@ -169,6 +175,9 @@ impl Rewriter<'_> {
         (inputs, lam): (Vec<Delayed>, &Lambda),
         (op, neutral): (&Lambda, &[Atom]),
     ) -> Option<Stm> {
+        if inputs.iter().any(|i| matches!(i, Delayed::Rows(_))) {
+            return None;
+        }
         if inputs.iter().any(|i| matches!(i, Delayed::Flat(_))) {
             return self.reduce_rows(stm, (inputs, lam), (op, neutral));
         }

@@ -11,7 +11,8 @@
 use super::versions::{calls, is_from_outside};
 use par_ir::core::{Body, Exp, Lambda, Stm};
 use par_ir::prim::BinOp;
-use par_ir::{Atom, PrimOp, Var};
+use par_ir::visit::Code;
+use par_ir::{Atom, PrimOp, Var, tuning};
 use std::collections::{HashMap, HashSet};
 
 /// True if an operator directly in a nest goes over windows. `counts` says of each parameter of the nest whether it counts the rows.
@@ -27,10 +28,12 @@ pub(super) fn is_window(lam: &Lambda, counts: &[bool], exp: &Exp) -> bool {
     false
 }
 
-/// True if a nest has operators, all over windows, whose rows may be made of rows.
+/// True if a nest has operators, all over windows, whose rows may be made of rows; and the windows have few elements, or overlap: as many
+/// arrays of them would be much larger than what they are windows of.
 pub(super) fn is_nest_of_windows(lam: &Lambda, counts: &[bool]) -> bool {
     let mut window = Window::new(lam, counts);
-    window.body(&lam.body) && window.moves && !calls(&[&lam.body])
+    let near = window.body(&lam.body) && window.moves && !calls(&[&lam.body]);
+    near && (window.overlaps || window.largest.is_some_and(|n| n <= tuning::WINDOW_ELEMENTS))
 }
 
 /// Known facts about a nest's variables.
@@ -44,13 +47,22 @@ struct Window<'l> {
     made: HashSet<Var>,
     /// Something is read at places that differ from row to row.
     moves: bool,
+    /// Integers that depend on the counters of operators, or differ between them.
+    inner: HashSet<Var>,
+    /// Something is read at neighbours that depend on those: what one row reads, the next reads as well.
+    overlaps: bool,
+    /// Elements that the operators around the current one go over, and the most that any do; none if that is not known.
+    elements: Option<i64>,
+    largest: Option<i64>,
 }
 
 impl<'l> Window<'l> {
     fn new(lam: &'l Lambda, counts: &[bool]) -> Window<'l> {
         let params = lam.params.iter().zip(counts).filter(|(_, counts)| **counts);
         let growth = params.map(|(p, _)| (p.var, 1)).collect();
-        Window { lam, growth, offsets: HashMap::new(), made: HashSet::new(), moves: false }
+        let (offsets, made, inner) = (HashMap::new(), HashSet::new(), HashSet::new());
+        let (elements, largest) = (Some(1), Some(1));
+        Window { lam, growth, offsets, made, moves: false, inner, overlaps: false, elements, largest }
     }
 
     fn of(&self, a: Atom) -> Option<i64> {
@@ -78,6 +90,9 @@ impl<'l> Window<'l> {
         let pat: Vec<Var> = stm.pat.iter().map(|p| p.var).collect();
         match &stm.exp {
             Exp::Atom(_) | Exp::Prim(..) => {
+                if stm.free().iter().any(|v| self.inner.contains(v)) {
+                    self.inner.insert(pat[0]);
+                }
                 let growth = self.scalar(&stm.exp);
                 self.growth.extend(growth.map(|g| (pat[0], g)));
                 true
@@ -102,7 +117,11 @@ impl<'l> Window<'l> {
             Exp::Map { width, inputs, lam } | Exp::Reduce { width, inputs, lam, .. } => {
                 let alike = width.var().is_none_or(|n| is_from_outside(self.lam, n));
                 let arrays = stm.pat.iter().filter(|p| !p.ty.is_scalar()).map(|p| p.var);
+                let around = self.elements;
+                self.elements = around.zip(width.as_i64()).and_then(|(n, m)| n.checked_mul(m));
+                self.largest = self.largest.zip(self.elements).map(|(n, m)| n.max(m));
                 let near = alike && self.inputs(inputs, lam) && self.body(&lam.body) && self.rows(&lam.body);
+                self.elements = around;
                 self.made.extend(arrays);
                 near
             }
@@ -136,7 +155,10 @@ impl<'l> Window<'l> {
             return false;
         }
         match last {
-            [i] => self.of(*i).is_some_and(|g| self.element(p.var, g + offset)),
+            [i] => {
+                let is_inner = i.var().is_some_and(|v| self.inner.contains(&v));
+                self.of(*i).is_some_and(|g| self.element(p.var, g + offset, is_inner))
+            }
             _ => {
                 self.offsets.insert(p.var, offset);
                 true
@@ -149,21 +171,24 @@ impl<'l> Window<'l> {
         let offsets: Vec<i64> =
             body.results.iter().filter_map(|r| self.offsets.get(&r.var()?)).copied().collect();
         self.moves |= offsets.contains(&1);
+        self.overlaps |= offsets.contains(&1);
         offsets.iter().all(|o| matches!(o, 0 | 1))
     }
 
     /// Notes an element of an array that is read at places with this growth.
-    fn element(&mut self, v: Var, growth: i64) -> bool {
+    fn element(&mut self, v: Var, growth: i64, is_inner: bool) -> bool {
         self.moves |= growth == 1;
+        self.overlaps |= growth == 1 && is_inner;
         self.growth.extend((growth == 0).then_some((v, 0)));
         matches!(growth, 0 | 1)
     }
 
     /// The inputs of an operator, whose rows or elements its parameters are.
     fn inputs(&mut self, inputs: &[Var], lam: &Lambda) -> bool {
+        self.inner.extend(lam.params.iter().map(|p| p.var));
         inputs.iter().zip(&lam.params).all(|(v, p)| match self.offset(*v) {
             _ if self.made.contains(v) => true,
-            Some(offset) if p.ty.is_scalar() => self.element(p.var, offset),
+            Some(offset) if p.ty.is_scalar() => self.element(p.var, offset, true),
             Some(offset) => {
                 self.offsets.insert(p.var, offset);
                 true
