@@ -115,7 +115,7 @@ impl<'l> Window<'l> {
                 whole
             }
             Exp::Map { width, inputs, lam } | Exp::Reduce { width, inputs, lam, .. } => {
-                let alike = width.var().is_none_or(|n| is_from_outside(self.lam, n));
+                let alike = self.is_same(*width);
                 let arrays = stm.pat.iter().filter(|p| !p.ty.is_scalar()).map(|p| p.var);
                 let around = self.elements;
                 self.elements = around.zip(width.as_i64()).and_then(|(n, m)| n.checked_mul(m));
