@@ -245,6 +245,8 @@ pub const LANES_RUN: i64 = 16;
 pub const LANES_KEPT: i64 = 4;
 /// Divisors below are not taken for the length of a row.
 pub const LANES_ROW: i64 = 64;
+/// Elements of a part of an array, which a position has for itself: those of all lanes are in the first or second cache.
+pub const LANES_PART: i64 = 128;
 /// Edges that are looked for: each costs some operations a segment of positions.
 pub const EDGES: usize = 12;
 /// Divisors below have too many edges.

@@ -375,6 +375,15 @@ impl<'a> Emitter<'a> {
         Some(rest.iter().fold(*first, |sum, x| self.b.ins().iadd(sum, *x)))
     }
 
+    /// A value and a constant of which this is the sum; the constant is 0 if there is no other.
+    pub fn without_constant(&self, i: Value) -> (Value, i64) {
+        let (mut from, mut constant) = (i, 0i64);
+        while let Some((x, c)) = self.shifted(from) {
+            (from, constant) = (x, constant.wrapping_add(c));
+        }
+        (from, constant)
+    }
+
     /// The value and the constant of which this is the sum.
     fn shifted(&self, i: Value) -> Option<(Value, i64)> {
         let dfg = &self.b.func.dfg;

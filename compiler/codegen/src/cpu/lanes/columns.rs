@@ -163,7 +163,7 @@ impl Group<'_, '_> {
     }
 
     /// The columns of as many registers with rows.
-    fn taken_apart(&mut self, regs: &[Value], size: usize, wanted: &[bool]) -> Vec<Option<Value>> {
+    pub fn taken_apart(&mut self, regs: &[Value], size: usize, wanted: &[bool]) -> Vec<Option<Value>> {
         let k = wanted.len();
         if !wanted.contains(&true) {
             return vec![None; k];
@@ -314,7 +314,7 @@ impl Group<'_, '_> {
     }
 
     /// The rows of as many registers with columns.
-    fn merged(&mut self, columns: &[Value], size: usize) -> Vec<Value> {
+    pub fn merged(&mut self, columns: &[Value], size: usize) -> Vec<Value> {
         let k = columns.len();
         if k % 2 == 1 {
             return if k == 1 { columns.to_vec() } else { self.merged_few(columns, size, k) };

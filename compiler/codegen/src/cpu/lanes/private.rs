@@ -60,7 +60,7 @@ pub fn split(kernel: &Kernel) -> Option<(Body, Vec<Private>)> {
         let indices = places.uses.iter().filter(|(array, _)| *array == state.var).map(|(_, i)| *i);
         let parts = indices.map(|i| part(&access, i)).collect::<Option<Vec<i64>>>()?;
         let part = *parts.first().filter(|part| parts.iter().all(|p| p == *part))?;
-        let fits = matches!(prim.size(), 4 | 8) && (2..tuning::LANES_ROW).contains(&part);
+        let fits = matches!(prim.size(), 4 | 8) && (2..=tuning::LANES_PART).contains(&part);
         fits.then_some(Private { array: state.var, prim, part })
     };
     let all = states.iter().map(private).collect::<Option<Vec<_>>>()?;
@@ -187,9 +187,13 @@ impl Group<'_, '_> {
             let address = self.e.b.ins().stack_addr(types::I64, slot, 0);
             let local = Local { elements: Base { address, prim: p.prim, changes: true }, first };
             self.local.insert(p.array, local);
-            self.each_element(p, |s, base, index| {
-                let x = s.gather_lanes(base, &index, None, false);
-                s.store_part(local, &index, &x);
+            self.each_block(p, |s, base, (index, count)| match count {
+                1 => {
+                    let index = Lanes::Steps(index, p.part);
+                    let x = s.gather_lanes(base, &index, None, false);
+                    s.store_part(local, &index, &x);
+                }
+                _ => s.fetch_block(base, local, (index, p.part)),
             });
         }
     }
@@ -198,33 +202,87 @@ impl Group<'_, '_> {
     pub fn store_parts(&mut self, plan: &Plan) {
         for p in &plan.private {
             let local = self.local[&p.array];
-            self.each_element(p, |s, base, index| {
-                let x = s.load_part(local, &index);
-                s.replace(base, &index, &x);
+            self.each_block(p, |s, base, (index, count)| match count {
+                1 => {
+                    let index = Lanes::Steps(index, p.part);
+                    let x = s.load_part(local, &index);
+                    s.replace(base, &index, &x);
+                }
+                _ => s.store_block(base, local, (index, p.part)),
             });
         }
     }
 
-    /// `code` for each element of a part, with its indices in all lanes.
-    fn each_element(&mut self, p: &Private, code: impl FnOnce(&mut Self, Base, Lanes)) {
-        let (base, first) = (self.e.arrays[&p.array], self.local[&p.array].first);
+    /// Elements of a part that are transposed together: as many as a register has, if that works out.
+    fn block(&self, p: &Private) -> i64 {
+        let per = (self.bytes / p.prim.size()) as i64;
+        let fits = p.part % per == 0 && self.lanes as i64 % per == 0;
+        if fits && self.stores_columns(p.prim, per) { per } else { 1 }
+    }
+
+    /// `code` for each block of a part, with the index of its first element in the first lane and the number of its elements.
+    fn each_block(&mut self, p: &Private, code: impl FnOnce(&mut Self, Base, (Value, i64))) {
+        let (base, first, count) = (self.e.arrays[&p.array], self.local[&p.array].first, self.block(p));
         let (again, exit) = (self.e.b.create_block(), self.e.b.create_block());
         let index = self.e.params_like(again, &[first])[0];
         let end = self.e.b.ins().iadd_imm_s(first, p.part);
         self.e.b.ins().jump(again, &args(&[first]));
         self.e.b.switch_to_block(again);
-        code(self, base, Lanes::Steps(index, p.part));
-        let next = self.e.b.ins().iadd_imm_s(index, 1);
+        code(self, base, (index, count));
+        let next = self.e.b.ins().iadd_imm_s(index, count);
         let repeat = self.e.b.ins().icmp(IntCC::SignedLessThan, next, end);
         self.e.b.ins().brif(repeat, again, &args(&[next]), exit, &[]);
         self.e.b.switch_to_block(exit);
     }
 
+    /// Fetches some elements of every lane, for as many lanes as they are at a time: a register from each lane, transposed.
+    fn fetch_block(&mut self, base: Base, local: Local, (index, part): (Value, i64)) {
+        let (size, per) = (base.prim.size(), self.bytes / base.prim.size());
+        let (from, to) = (self.e.element(base, index), self.part_address(local, index));
+        for lanes in 0..self.lanes / per {
+            let load = |s: &mut Self, lane: usize| {
+                let at = ((lanes * per + lane) * part as usize * size) as i32;
+                s.load_bytes(base, (from, at), s.bytes)
+            };
+            let rows: Vec<Value> = (0..per).map(|lane| load(self, lane)).collect();
+            let columns = self.taken_apart(&rows, size, &vec![true; per]);
+            for (c, x) in columns.into_iter().flatten().enumerate() {
+                self.store_bytes(x, (to, ((c * self.lanes + lanes * per) * size) as i32), self.bytes);
+            }
+        }
+    }
+
+    /// Stores some elements of every lane, the other way round.
+    fn store_block(&mut self, base: Base, local: Local, (index, part): (Value, i64)) {
+        let (size, per) = (base.prim.size(), self.bytes / base.prim.size());
+        let (to, from) = (self.e.element(base, index), self.part_address(local, index));
+        for lanes in 0..self.lanes / per {
+            let load = |s: &mut Self, c: usize| {
+                let at = ((c * s.lanes + lanes * per) * size) as i32;
+                s.load_bytes(local.elements, (from, at), s.bytes)
+            };
+            let columns: Vec<Value> = (0..per).map(|c| load(self, c)).collect();
+            for (lane, x) in self.merged(&columns, size).into_iter().enumerate() {
+                let at = ((lanes * per + lane) * part as usize * size) as i32;
+                self.store_bytes(x, (to, at), self.bytes);
+            }
+        }
+    }
+
+    /// Where the elements of all lanes are whose index in the first one this is.
+    fn part_address(&mut self, local: Local, index: Value) -> Value {
+        let element = self.e.b.ins().isub(index, local.first);
+        let place = self.e.b.ins().imul_imm_s(element, self.lanes as i64);
+        self.e.element(local.elements, place)
+    }
+
     /// The place of the elements of all lanes that have these indices.
     fn place(&mut self, local: Local, index: &Lanes) -> Value {
         let Lanes::Steps(index, _) = index else { unreachable!("indices of parts are steps") };
-        let element = self.e.b.ins().isub(*index, local.first);
-        self.e.b.ins().imul_imm_s(element, self.lanes as i64)
+        let (index, constant) = self.e.without_constant(*index);
+        let element = self.e.b.ins().isub(index, local.first);
+        let place = self.e.b.ins().imul_imm_s(element, self.lanes as i64);
+        self.e.b.ins().iadd_imm_s(place, constant * self.lanes as i64)
     }
 
     /// The element of every lane at its index.
