@@ -33,7 +33,9 @@ pub fn columns(p: Prim, step: i64, size: Size) -> Option<usize> {
 /// Operations on a register for each column of rows that are taken apart or put together as a whole, if they are.
 pub fn interleaving(p: Prim, step: i64, size: Size) -> Option<usize> {
     let bytes = size.lanes * p.size() * if is_byte(p) { step as usize } else { 1 };
-    if !(2..=tuning::LANES_COLUMNS).contains(&step) || !bytes.is_multiple_of(size.bytes) {
+    let register = if is_byte(p) { size.bytes } else { size.bytes.min(bytes) };
+    let is_whole = bytes.is_multiple_of(register) && register.is_power_of_two() && register >= BYTES;
+    if !(2..=tuning::LANES_COLUMNS).contains(&step) || !is_whole {
         return None;
     }
     let halvings = step.trailing_zeros() as usize;
@@ -78,6 +80,11 @@ fn column(per: usize, step: usize) -> Vec<(usize, usize)> {
 impl Group<'_, '_> {
     fn size(&self) -> Size {
         Size { lanes: self.lanes, bytes: self.bytes }
+    }
+
+    /// Elements of a register, which may have room for more than there are lanes.
+    fn per(&self, size: usize) -> usize {
+        (self.bytes / size).min(self.lanes)
     }
 
     /// True if elements `step` apart are loaded as whole registers.
@@ -137,13 +144,12 @@ impl Group<'_, '_> {
         let first = self.e.b.ins().iadd_imm_s(first, rows.offset);
         let (address, offset) = self.e.element_at(base, first);
         let k = rows.reads.len();
-        let count = self.lanes * k * base.prim.size() / self.bytes;
-        let load = |s: &mut Self, r: usize| {
-            let at = offset + (r * s.bytes) as i32;
-            s.load_bytes(base, (address, at), s.bytes)
-        };
-        let mut regs: Vec<Value> = (0..count).map(|r| load(self, r)).collect();
         let mut size = base.prim.size();
+        let bytes = self.per(size) * size;
+        let bytes = if is_byte(base.prim) { self.bytes } else { bytes };
+        let count = self.lanes * k * size / bytes;
+        let load = |s: &mut Self, r: usize| s.load_bytes(base, (address, offset + (r * bytes) as i32), bytes);
+        let mut regs: Vec<Value> = (0..count).map(|r| load(self, r)).collect();
         let in_parts = size == 1 && self.bytes > BYTES;
         if in_parts && k.is_power_of_two() {
             size = BYTES / k;
@@ -187,7 +193,7 @@ impl Group<'_, '_> {
 
     /// The columns of registers with rows, each lane of them from its place.
     fn taken_one_by_one(&mut self, regs: &[Value], size: usize, wanted: &[bool]) -> Vec<Option<Value>> {
-        let (k, per) = (wanted.len(), self.bytes / size);
+        let (k, per) = (wanted.len(), self.per(size));
         let rows = regs.len() * per / k;
         let column = |s: &mut Self, c: usize| {
             let place = |lane: usize| if lane < rows { lane * k + c } else { c };
@@ -224,15 +230,15 @@ impl Group<'_, '_> {
 
     /// Every other element of two registers.
     fn unzip(&mut self, a: Value, b: Value, size: usize, odd: usize) -> Value {
-        let order: Vec<usize> = (0..self.bytes / size).map(|lane| 2 * lane + odd).collect();
+        let order: Vec<usize> = (0..self.per(size)).map(|lane| 2 * lane + odd).collect();
         self.ordered(a, b, size, &order)
     }
 
     /// The elements of two registers, alternating.
     fn zip(&mut self, a: Value, b: Value, size: usize) -> [Value; 2] {
-        let per = self.bytes / size;
+        let per = self.per(size);
         let part = BYTES / size;
-        if self.bytes / BYTES == 2 {
+        if self.bytes / BYTES == 2 && per * size == self.bytes {
             // By instructions of one step each.
             let mut half = |h: usize| {
                 let place = |l: usize| (l / part * part + h * part / 2 + l % part / 2) + l % 2 * per;
@@ -262,7 +268,13 @@ impl Group<'_, '_> {
             let bytes = std::array::from_fn(|i| (order[i / size] * size + i % size) as u8);
             return self.shuffle(a, b, bytes, ty);
         }
-        self.e.permute(a, b, &in_words(order.iter().copied(), size))
+        let (per, room) = (order.len(), self.bytes / size);
+        let place = |l: usize| match order.get(l) {
+            Some(at) if *at >= per => at - per + room,
+            Some(at) => *at,
+            None => l,
+        };
+        self.e.permute(a, b, &in_words((0..room).map(place), size))
     }
 
     /// The bytes of two registers with an even number, or with an odd one.
@@ -293,7 +305,8 @@ impl Group<'_, '_> {
         let k = row.len();
         let in_parts = is_byte(base.prim) && self.bytes > BYTES;
         let size = if in_parts && k.is_power_of_two() { BYTES / k } else { base.prim.size() };
-        let count = self.lanes * k * base.prim.size() / self.bytes;
+        let bytes = if is_byte(base.prim) { self.bytes } else { self.per(size) * size };
+        let count = self.lanes * k * base.prim.size() / bytes;
         let mut at = 0;
         for r in 0..columns[0].len() {
             let column: Vec<Value> = columns.iter().map(|c| c[r]).collect();
@@ -307,7 +320,7 @@ impl Group<'_, '_> {
                 rows = rows.into_iter().map(|x| self.e.swizzle(x, order, false)).collect();
             }
             for x in rows {
-                self.store_bytes(x, (address, (at * self.bytes) as i32), self.bytes);
+                self.store_bytes(x, (address, (at * bytes) as i32), bytes);
                 at += 1;
             }
         }
@@ -328,7 +341,7 @@ impl Group<'_, '_> {
 
     /// So many registers with rows of columns, each lane of them from its place.
     fn merged_few(&mut self, columns: &[Value], size: usize, count: usize) -> Vec<Value> {
-        let (k, per) = (columns.len(), self.bytes / size);
+        let (k, per) = (columns.len(), self.per(size));
         let register = |r: usize| {
             let places: Vec<(usize, usize)> = (r * per..(r + 1) * per).map(|at| (at % k, at / k)).collect();
             self.chosen(columns, &places, size)

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! All columns together are whole registers, which are loaded once and taken apart (`columns.rs`). The first and the last column must be among
-//! them, so that nothing is read that the body does not read; and nothing between them may end the group, as a check may, since all are
-//! loaded where the first one is.
+//! them, so that nothing is read that the body does not read. All are loaded where the first one is: nothing between them may end the group, as a
+//! check of an index may; one of an element that was read says nothing of these indices.
 
 use super::class::{Class, Classes};
 use par_ir::Var;
@@ -20,15 +20,15 @@ use par_ir::effects::Effects;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::Atom;
 use par_ir::{Prim, tuning};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Columns of the same rows.
 #[derive(Clone, Debug)]
 pub struct Rows {
     pub array: Var,
-    /// Of the first column, less a constant.
+    /// Of the read that comes first.
     pub index: Atom,
-    /// That constant.
+    /// From there to the first column.
     pub offset: i64,
     /// The columns that are read; there are as many as elements in a row.
     pub reads: Vec<bool>,
@@ -47,15 +47,33 @@ pub struct Interleaved {
 struct Read {
     var: Var,
     array: Var,
+    index: Atom,
     step: i64,
-    index: (Atom, i64),
+    sum: Sum,
+}
+
+/// A multiple of a number, and a constant that is added.
+#[derive(Clone, Copy)]
+struct Sum {
+    of: Atom,
+    times: i64,
+    constant: i64,
+}
+
+/// Facts about the integers of a body.
+struct Integers<'c> {
+    classes: &'c Classes,
+    sums: HashMap<Var, Sum>,
+    /// What is computed from positions, not from elements.
+    near: HashSet<Var>,
 }
 
 impl Interleaved {
     /// Those of a body whose variables have these classes.
     pub fn new(body: &Body, classes: &Classes) -> Interleaved {
         let mut found = Interleaved::default();
-        found.body(body, classes, &mut HashMap::new());
+        let mut integers = Integers { classes, sums: HashMap::new(), near: HashSet::new() };
+        found.body(body, &mut integers);
         found
     }
 
@@ -69,16 +87,16 @@ impl Interleaved {
         &self.rows[number]
     }
 
-    fn body(&mut self, body: &Body, classes: &Classes, sums: &mut HashMap<Var, (Atom, i64)>) {
+    fn body(&mut self, body: &Body, integers: &mut Integers) {
         let mut open = Vec::new();
         for stm in &body.stms {
-            note_sum(stm, sums);
-            open.extend(read(stm, classes, sums));
+            integers.note(stm);
+            open.extend(integers.read(stm));
             let inner = stm.exp.own_bodies();
-            if stm.has_effect() || !inner.is_empty() {
+            if integers.may_guard(stm) || !inner.is_empty() {
                 self.close(std::mem::take(&mut open));
             }
-            inner.into_iter().for_each(|b| self.body(b, classes, sums));
+            inner.into_iter().for_each(|b| self.body(b, integers));
         }
         self.close(open);
     }
@@ -86,9 +104,9 @@ impl Interleaved {
     /// Groups reads that nothing stands between.
     fn close(&mut self, mut open: Vec<Read>) {
         while let Some(first) = open.first() {
-            let (array, step, root) = (first.array, first.step, first.index.0);
-            let is_alike = |r: &Read| r.array == array && r.step == step && r.index.0 == root;
-            let (alike, others): (Vec<Read>, Vec<Read>) = open.into_iter().partition(is_alike);
+            let key = |r: &Read| (r.array, r.step, r.sum.of, r.sum.times);
+            let wanted = key(first);
+            let (alike, others): (Vec<Read>, Vec<Read>) = open.into_iter().partition(|r| key(r) == wanted);
             self.windows(&alike);
             open = others;
         }
@@ -96,53 +114,76 @@ impl Interleaved {
 
     /// Groups reads whose indices differ by constants only.
     fn windows(&mut self, reads: &[Read]) {
-        let (array, step, index) = (reads[0].array, reads[0].step, reads[0].index.0);
-        let mut offsets: Vec<i64> = reads.iter().map(|r| r.index.1).collect();
+        let step = reads[0].step;
+        let mut offsets: Vec<i64> = reads.iter().map(|r| r.sum.constant).collect();
         offsets.sort_unstable();
         offsets.dedup();
         let mut next = i64::MIN;
-        for offset in &offsets {
-            let last = offset.wrapping_add(step - 1);
-            if *offset < next || !offsets.contains(&last) {
+        for first in &offsets {
+            let last = first.wrapping_add(step - 1);
+            if *first < next || !offsets.contains(&last) {
                 continue;
             }
             next = last;
             let number = self.rows.len();
-            let column = |r: &Read| (*offset..=last).contains(&r.index.1).then(|| (r.index.1 - offset) as usize);
-            let members: Vec<(Var, usize)> = reads.iter().filter_map(|r| Some((r.var, column(r)?))).collect();
+            let members: Vec<&Read> =
+                reads.iter().filter(|r| (*first..=last).contains(&r.sum.constant)).collect();
             let mut columns = vec![false; step as usize];
-            members.iter().for_each(|(_, c)| columns[*c] = true);
-            self.of.extend(members.iter().map(|(v, c)| (*v, (number, *c))));
-            self.rows.push(Rows { array, index, offset: *offset, reads: columns, leader: members[0].0 });
+            for r in &members {
+                let column = (r.sum.constant - first) as usize;
+                columns[column] = true;
+                self.of.insert(r.var, (number, column));
+            }
+            let Read { var: leader, array, index, sum, .. } = *members[0];
+            let offset = first.wrapping_sub(sum.constant);
+            self.rows.push(Rows { array, index, offset, reads: columns, leader });
         }
     }
 }
 
-/// Notes an integer that differs from another one by a constant.
-fn note_sum(stm: &Stm, sums: &mut HashMap<Var, (Atom, i64)>) {
-    let Exp::Prim(PrimOp::Bin(op @ (BinOp::Add | BinOp::Sub), Prim::I64), xs) = &stm.exp else { return };
-    let (x, c) = match (op, xs[0].as_i64(), xs[1].as_i64()) {
-        (BinOp::Add, _, Some(c)) => (xs[0], c),
-        (BinOp::Add, Some(c), _) => (xs[1], c),
-        (_, _, Some(c)) => (xs[0], c.wrapping_neg()),
-        _ => return,
-    };
-    let (root, before) = sum(&x, sums);
-    sums.insert(stm.pat[0].var, (root, c.wrapping_add(before)));
-}
-
-/// An operand as another one and a constant that is added.
-fn sum(x: &Atom, sums: &HashMap<Var, (Atom, i64)>) -> (Atom, i64) {
-    x.var().and_then(|v| sums.get(&v)).copied().unwrap_or((*x, 0))
-}
-
-/// A read whose index grows by the length of a short row from lane to lane.
-fn read(stm: &Stm, classes: &Classes, sums: &HashMap<Var, (Atom, i64)>) -> Option<Read> {
-    let Exp::Index(array, index) = &stm.exp else { return None };
-    let ([index], [p]) = (&index[..], &stm.pat[..]) else { return None };
-    let Class::Steps(step) = classes.atom(index) else { return None };
-    if !(2..=tuning::LANES_COLUMNS).contains(&step) || classes.is_apart(p.var) || classes.is_private(*array) {
-        return None;
+impl Integers<'_> {
+    fn sum(&self, x: &Atom) -> Sum {
+        let plain = Sum { of: *x, times: 1, constant: 0 };
+        x.var().and_then(|v| self.sums.get(&v)).copied().unwrap_or(plain)
     }
-    Some(Read { var: p.var, array: *array, step, index: sum(index, sums) })
+
+    fn note(&mut self, stm: &Stm) {
+        let Exp::Prim(op, xs) = &stm.exp else { return };
+        let steps = |a: &Atom| matches!(self.classes.atom(a), Class::Steps(_));
+        let near = |a: &Atom| steps(a) || a.var().is_some_and(|v| self.near.contains(&v));
+        if xs.iter().any(near) {
+            self.near.insert(stm.pat[0].var);
+        }
+        let PrimOp::Bin(op, Prim::I64) = op else { return };
+        let (x, c) = match (op, xs[0].as_i64(), xs[1].as_i64()) {
+            (BinOp::Add | BinOp::Mul | BinOp::Sub, _, Some(c)) => (self.sum(&xs[0]), c),
+            (BinOp::Add | BinOp::Mul, Some(c), _) => (self.sum(&xs[1]), c),
+            _ => return,
+        };
+        let sum = match op {
+            BinOp::Add => Sum { constant: x.constant.wrapping_add(c), ..x },
+            BinOp::Sub => Sum { constant: x.constant.wrapping_sub(c), ..x },
+            _ => Sum { times: x.times.wrapping_mul(c), constant: x.constant.wrapping_mul(c), ..x },
+        };
+        self.sums.insert(stm.pat[0].var, sum);
+    }
+
+    /// True if a statement may end the group because of where the positions are.
+    fn may_guard(&self, stm: &Stm) -> bool {
+        match &stm.exp {
+            Exp::Check { cond, .. } => cond.var().is_none_or(|v| self.near.contains(&v)),
+            _ => stm.has_effect(),
+        }
+    }
+
+    /// A read whose index grows by the length of a short row from lane to lane.
+    fn read(&self, stm: &Stm) -> Option<Read> {
+        let Exp::Index(array, index) = &stm.exp else { return None };
+        let ([index], [p]) = (&index[..], &stm.pat[..]) else { return None };
+        let Class::Steps(step) = self.classes.atom(index) else { return None };
+        let is_short = (2..=tuning::LANES_COLUMNS).contains(&step);
+        let in_lanes = !self.classes.is_apart(p.var) && !self.classes.is_private(*array);
+        let sum = self.sum(index);
+        (is_short && in_lanes).then_some(Read { var: p.var, array: *array, index: *index, step, sum })
+    }
 }
