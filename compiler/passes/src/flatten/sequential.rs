@@ -14,7 +14,7 @@ use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::loops::Loop;
 use par_ir::prim::{BinOp, PrimOp};
-use par_ir::ty::{Dim, Type};
+use par_ir::ty::Dim;
 use par_ir::visit::Code;
 use par_ir::{Atom, Prim, Var, Vars};
 use std::collections::HashMap;
@@ -26,17 +26,35 @@ enum Delayed {
     Stored(Var),
     Map(Vec<Delayed>, Lambda),
     Rows(Box<Rows>),
-    /// The elements of all rows.
-    Flat(Box<Rows>),
 }
 
-/// An array of rows that are computed where they are needed: the function's body binds what the row needs, and has no results.
+/// An array of arrays of rows … that are computed where they are needed.
 struct Rows {
+    /// From the outermost dimension on.
+    levels: Vec<Level>,
+    row: Delayed,
+    /// Elements of each row.
+    length: Atom,
+    /// Dimensions that are one with the next: all of them are when it is an array of elements.
+    flattened: usize,
+}
+
+/// A map whose function's body binds what the rows inside it need, and has no results.
+struct Level {
     inputs: Vec<Delayed>,
     lam: Lambda,
-    row: Delayed,
-    /// Number of rows, and elements of each.
-    sizes: [Atom; 2],
+    width: Atom,
+}
+
+impl Rows {
+    fn is_flat(&self) -> bool {
+        self.flattened == self.levels.len()
+    }
+
+    /// Of all dimensions.
+    fn sizes(&self) -> Vec<Atom> {
+        self.levels.iter().map(|l| l.width).chain([self.length]).collect()
+    }
 }
 
 /// Rewrites one body.
@@ -73,14 +91,15 @@ impl Rewriter<'_> {
         match &stm.exp {
             Exp::Iota(_) => self.delay(stm, Delayed::Iota),
             Exp::Replicate(_, a) if stm.pat[0].ty.rank() == 1 => self.delay(stm, Delayed::Splat(*a)),
-            Exp::Map { width, inputs, lam } if stm.pat.iter().all(|p| p.ty.rank() == 2) => {
+            Exp::Map { width, inputs, lam } if stm.pat.iter().all(|p| p.ty.rank() > 1) => {
                 read_once(stm, rest, results)?;
                 self.rows(stm, *width, inputs, lam)
             }
             Exp::Flatten(v) => match self.arrays.remove(v)? {
-                Delayed::Rows(rows) => {
+                Delayed::Rows(mut rows) => {
                     read_once(stm, rest, results)?;
-                    self.delay(stm, Delayed::Flat(rows))
+                    rows.flattened += 1;
+                    self.delay(stm, Delayed::Rows(rows))
                 }
                 _ => None,
             },
@@ -134,7 +153,7 @@ impl Rewriter<'_> {
 
     /// The arrays that an operator reads, one element after the other.
     fn elementwise(&mut self, inputs: &[Var]) -> Option<Vec<Delayed>> {
-        let is_plain = |d: &Delayed| !matches!(d, Delayed::Rows(_) | Delayed::Flat(_));
+        let is_plain = |d: &Delayed| !matches!(d, Delayed::Rows(_));
         self.inputs(inputs).filter(|all| all.iter().all(is_plain))
     }
 
@@ -147,20 +166,34 @@ impl Rewriter<'_> {
     /// A map whose rows are made of rows.
     fn rows(&mut self, stm: &Stm, width: Atom, inputs: &[Var], lam: &Lambda) -> Option<()> {
         let ([Atom::Var(row)], [ty]) = (&lam.body.results[..], &lam.ret[..]) else { return None };
-        let Dim::Size(length) = ty.dims[0] else { return None };
+        let Dim::Size(length) = *ty.dims.last()? else { return None };
         let inputs = self.elementwise(inputs)?;
         let mut stms = Vec::new();
         for (i, s) in lam.body.stms.iter().enumerate() {
             let rest = &lam.body.stms[i + 1..];
-            let makes_row = s.pat.iter().any(|p| p.var == *row) && !rest.iter().any(|s| s.mentions(*row) || s.has_effect());
+            let is_last = !rest.iter().any(|s| s.mentions(*row) || s.has_effect());
             match &s.exp {
-                Exp::Map { inputs, lam, .. } if makes_row && s.pat[0].ty.rank() == 1 => self.map(s, inputs, lam)?,
+                Exp::Map { width, inputs, lam } if is_last && s.pat.iter().any(|p| p.var == *row) => {
+                    match ty.rank() {
+                        1 => self.map(s, inputs, lam)?,
+                        _ => self.rows(s, *width, inputs, lam)?,
+                    }
+                }
                 _ => self.stm(s, rest, &lam.body.results, &mut stms)?,
             }
         }
-        let row = self.elementwise(&[*row])?.pop()?;
         let lam = Lambda { body: Body { stms, results: vec![] }, ..lam.clone() };
-        self.delay(stm, Delayed::Rows(Box::new(Rows { inputs, lam, row, sizes: [width, length] })))
+        let level = Level { inputs, lam, width };
+        let rows = match (ty.rank(), self.inputs(&[*row])?.pop()?) {
+            (1, Delayed::Rows(_)) => return None,
+            (1, row) => Rows { levels: vec![level], row, length, flattened: 0 },
+            (_, Delayed::Rows(mut inner)) if inner.flattened == 0 => {
+                inner.levels.insert(0, level);
+                *inner
+            }
+            _ => return None,
+        };
+        self.delay(stm, Delayed::Rows(Box::new(rows)))
     }
 
     fn is_stored(&self, v: Var) -> bool {
@@ -176,9 +209,6 @@ impl Rewriter<'_> {
         (op, neutral): (&Lambda, &[Atom]),
     ) -> Option<Stm> {
         if inputs.iter().any(|i| matches!(i, Delayed::Rows(_))) {
-            return None;
-        }
-        if inputs.iter().any(|i| matches!(i, Delayed::Flat(_))) {
             return self.reduce_rows(stm, (inputs, lam), (op, neutral));
         }
         let mut rows = Loop::new(stm.span, self.vars);
@@ -191,43 +221,70 @@ impl Rewriter<'_> {
         Some(rows.finish(width, stm.pat.clone(), results))
     }
 
-    /// A reduction over the elements of rows: a loop over those in a loop over these.
+    /// A reduction over the elements of rows: loops in loops.
     fn reduce_rows(
         &mut self,
         stm: &Stm,
         (inputs, lam): (Vec<Delayed>, &Lambda),
         (op, neutral): (&Lambda, &[Atom]),
     ) -> Option<Stm> {
-        let all = inputs.iter().filter_map(|i| if let Delayed::Flat(rows) = i { Some(rows.sizes) } else { None });
-        let sizes = all.clone().next().filter(|first| all.clone().all(|s| s == *first))?;
-        let (mut outer, mut inner) = (Loop::new(stm.span, self.vars), Loop::new(stm.span, self.vars));
-        let at = self.vars.fresh("i");
-        let start = inner.code.prim("i", PrimOp::Bin(BinOp::Mul, Prim::I64), vec![outer.index.into(), sizes[1]], self.vars);
-        let sum = Exp::Prim(PrimOp::Bin(BinOp::Add, Prim::I64), vec![start, inner.index.into()]);
-        inner.code.bind(vec![Param { var: at, ty: Type::I64 }], sum);
+        let rows = |i: &Delayed| if let Delayed::Rows(rows) = i { Some((rows.sizes(), rows.is_flat())) } else { None };
+        let (sizes, _) = inputs.iter().find_map(rows)?;
+        if !inputs.iter().filter_map(rows).all(|(other, is_flat)| is_flat && other == sizes) {
+            return None;
+        }
+        let mut loops: Vec<Loop> = sizes.iter().map(|_| Loop::new(stm.span, self.vars)).collect();
+        let at = self.place(&mut loops, &sizes);
+        let last = loops.len() - 1;
         for (p, input) in lam.params.iter().zip(inputs) {
-            match input {
-                Delayed::Flat(rows) => {
-                    bind(&rows.lam.params, rows.inputs, outer.index.into(), &mut outer.code);
-                    outer.code.stms.extend(rows.lam.body.stms);
-                    bind(std::slice::from_ref(p), vec![rows.row], inner.index.into(), &mut inner.code);
+            let (element, i) = match input {
+                Delayed::Rows(rows) => {
+                    for (level, l) in rows.levels.into_iter().zip(&mut loops) {
+                        bind(&level.lam.params, level.inputs, l.index.into(), &mut l.code);
+                        l.code.stms.extend(level.lam.body.stms);
+                    }
+                    (rows.row, loops[last].index.into())
                 }
-                other => bind(std::slice::from_ref(p), vec![other], at.into(), &mut inner.code),
-            }
+                other => (other, at),
+            };
+            bind(std::slice::from_ref(p), vec![element], i, &mut loops[last].code);
         }
         let producer = self.body(&lam.body)?;
-        inner.code.stms.extend(producer.stms);
+        loops[last].code.stms.extend(producer.stms);
         let op = Lambda { body: self.body(&op.body)?, ..op.clone() };
-        let results = op.body.results.clone();
-        let state: Vec<Param> = stm.pat.iter().map(|p| p.fresh(self.vars)).collect();
-        let partial: Vec<Param> = stm.pat.iter().map(|p| p.fresh(self.vars)).collect();
-        let before: Vec<Atom> = state.iter().map(|p| p.var.into()).collect();
-        inner.fold(&op, &before);
-        inner.combine(op, &producer.results);
-        outer.state.extend(state.into_iter().zip(neutral.iter().copied()));
-        let after = partial.iter().map(|p| p.var.into()).collect();
-        outer.code.stms.push(inner.finish(sizes[1], partial, results));
-        Some(outer.finish(sizes[0], stm.pat.clone(), after))
+        let mut results = op.body.results.clone();
+        let mut state = neutral.to_vec();
+        for l in &mut loops[..last] {
+            let params: Vec<Param> = stm.pat.iter().map(|p| p.fresh(self.vars)).collect();
+            let before = std::mem::replace(&mut state, params.iter().map(|p| p.var.into()).collect());
+            l.state.extend(params.into_iter().zip(before));
+        }
+        loops[last].fold(&op, &state);
+        loops[last].combine(op, &producer.results);
+        for (l, width) in sizes.iter().enumerate().rev() {
+            let pat: Vec<Param> =
+                if l == 0 { stm.pat.clone() } else { stm.pat.iter().map(|p| p.fresh(self.vars)).collect() };
+            let after = pat.iter().map(|p| p.var.into()).collect();
+            let done = loops.pop()?.finish(*width, pat, results);
+            match loops.last_mut() {
+                Some(around) => around.code.stms.push(done),
+                None => return Some(done),
+            }
+            results = after;
+        }
+        None
+    }
+
+    /// The number of an element among those of all rows, in the innermost of loops over their dimensions.
+    fn place(&mut self, loops: &mut [Loop], sizes: &[Atom]) -> Atom {
+        let indices: Vec<Atom> = loops.iter().map(|l| l.index.into()).collect();
+        let code = &mut loops[sizes.len() - 1].code;
+        let mut at = indices[0];
+        for (i, size) in indices[1..].iter().zip(&sizes[1..]) {
+            let start = code.prim("i", PrimOp::Bin(BinOp::Mul, Prim::I64), vec![at, *size], self.vars);
+            at = code.prim("i", PrimOp::Bin(BinOp::Add, Prim::I64), vec![start, *i], self.vars);
+        }
+        at
     }
 }
 
@@ -248,7 +305,7 @@ fn elements(array: Delayed, i: Atom, code: &mut Statements) -> Vec<Atom> {
         Delayed::Iota => vec![i],
         Delayed::Splat(a) => vec![a],
         Delayed::Stored(_) => unreachable!("read by what binds the element"),
-        Delayed::Rows(_) | Delayed::Flat(_) => unreachable!("only reductions take these"),
+        Delayed::Rows(_) => unreachable!("only reductions take these"),
         Delayed::Map(inputs, lam) => {
             bind(&lam.params, inputs, i, code);
             code.stms.extend(lam.body.stms);
