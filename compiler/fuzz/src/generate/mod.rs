@@ -23,6 +23,7 @@ mod positions;
 mod recursion;
 mod reduce;
 mod rounding;
+mod rows;
 mod scalars;
 mod scope;
 mod shape;
@@ -135,6 +136,7 @@ fn forms() -> impl Iterator<Item = &'static Form> {
         reduce::FORMS,
         update::FORMS,
         positions::FORMS,
+        rows::FORMS,
         shrinking::FORMS,
         library::FORMS,
         functions::FORMS,

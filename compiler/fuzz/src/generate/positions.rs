@@ -12,11 +12,11 @@
 use super::{Form, Gen};
 use crate::types::{BOOL, I64, Ty, array};
 
-fn of_scalars(ty: &Ty) -> bool {
+pub(super) fn of_scalars(ty: &Ty) -> bool {
     ty.elem().is_some_and(|e| e.prim().is_some())
 }
 
-fn rows_of_scalars(ty: &Ty) -> bool {
+pub(super) fn rows_of_scalars(ty: &Ty) -> bool {
     ty.elem().is_some_and(of_scalars)
 }
 

@@ -1,0 +1,101 @@
+//! Rows of a few elements, and windows of two and three dimensions.
+//!
+//! ```text
+//! map (\p -> [p[2] - p[0], p[1], p[0]]) a                                       -- a: [n][3]
+//! tabulate_2d n m (\i j -> maximum (flatten a[i:i + 3, j:j + 5]))
+//! ```
+//!
+//! Their lengths are constants, which other forms do not make: code for groups of positions takes such rows apart, and goes over such
+//! windows position by position.
+
+use super::positions::{of_scalars, rows_of_scalars};
+use super::{Form, Gen};
+use crate::types::Ty;
+use par_runtime::Prim;
+
+pub(super) const FORMS: &[Form] = &[
+    Form { name: "short rows", weight: 12, makes: of_scalars, make: short_rows },
+    Form { name: "windows of rows", weight: 12, makes: rows_of_scalars, make: windows },
+];
+
+/// Elements of all rows that are made of those of others, column by column.
+fn short_rows(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    if !g.can_nest() {
+        return None;
+    }
+    let elem = ty.elem()?.clone();
+    let (a, b) = g.halves(fuel);
+    let xs = g.exp(ty, a);
+    let [x, p, u, v] = [(); 4].map(|()| g.name());
+    let from = *g.rng.pick(&[2i64, 3, 3, 4, 4, 5, 6, 8, 9, 12, 16, 17]);
+    let to = *g.rng.pick(&[1i64, 2, 3, 4, 5, 8, 16]);
+    let value = g.under(&[(&u, &elem), (&v, &elem)], |g| g.exp(&elem, b / 2));
+    let column = |g: &mut Gen| {
+        let [i, j] = [(); 2].map(|()| g.rng.between(0, from - 1));
+        match g.rng.below(3) {
+            0 => format!("{p}[{i}]"),
+            _ => format!("(let {u} = {p}[{i}] let {v} = {p}[{j}] in {value})"),
+        }
+    };
+    let rows = format!(
+        "unflatten ({x}[:length {x} / {from} * {from}] :> [length {x} / {from} * {from}]{})",
+        name(&elem)?
+    );
+    let rows = format!("({rows} :> [length {x} / {from}][{from}]{})", name(&elem)?);
+    let body = match g.rng.below(4) {
+        0 => format!("reverse {p}"),
+        1 => format!("map (\\{u} -> let {v} = {p}[0] in {value}) {p}"),
+        _ => format!("[{}]", (0..to).map(|_| column(g)).collect::<Vec<_>>().join(", ")),
+    };
+    Some(format!("(let {x} = {xs} in flatten (map (\\{p} -> {body}) {rows}))"))
+}
+
+/// The name of a scalar's type.
+fn name(elem: &Ty) -> Option<&'static str> {
+    elem.prim().map(Prim::name)
+}
+
+/// An operator that combines elements in any order, as a function of an array.
+fn combined(g: &mut Gen, elem: &Ty) -> Option<String> {
+    let prim = elem.prim()?;
+    let any = match prim {
+        Prim::Bool => return Some(g.rng.pick(&["and", "or"]).to_string()),
+        p if p.is_float() => *g.rng.pick(&["minimum", "maximum"]),
+        _ => *g.rng.pick(&["sum", "sum", "minimum", "maximum"]),
+    };
+    Some(format!("{}.{any}", prim.name()))
+}
+
+/// Windows of an image, whose size is known, the image's own, or one that differs at its borders.
+fn windows(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    if g.nest + 2 > super::DEEPEST {
+        return None;
+    }
+    let row = ty.elem()?;
+    let elem = row.elem()?.clone();
+    let (a, b) = g.halves(fuel);
+    let xs = g.exp(row, a);
+    let op = combined(g, &elem)?;
+    let [x, im, i, j, y, z, u, v] = [(); 8].map(|()| g.name());
+    let (h, w) = (g.rng.between(1, 7), g.rng.between(1, 9));
+    let (n, m) = (g.rng.between(0, 6) + h - 1, g.rng.between(0, 40) + w - 1);
+    let value = g.under(&[(&u, &elem), (&v, &elem)], |g| g.exp(&elem, b / 2));
+    let image = format!("tabulate_2d {n} {m} (\\{i} {j} -> {x}[({i} * 31 + {j} * 7) % length {x}])");
+    let slice = format!("{im}[{i}:{i} + {h}, {j}:{j} + {w}]");
+    let body = match g.rng.below(5) {
+        0 => format!("{op} (flatten {slice})"),
+        1 => format!("{op} (map {op} {slice})"),
+        2 => {
+            let read = format!("let {u} = {im}[{i} + {y}, {j} + {z}] let {v} = {im}[{y}, {z}]");
+            format!("{op} (flatten (tabulate_2d {h} {w} (\\{y} {z} -> {read} in {value})))")
+        }
+        3 => format!("{op} (map2 (\\{u} {v} -> {value}) (flatten {slice}) (flatten {im}[:{h}, :{w}]))"),
+        _ => {
+            let ends = format!("i64.max 0 ({i} - 1):{i} + {h}, i64.max 0 ({j} - 2):{j} + {w}");
+            format!("{op} (flatten {im}[{ends}])")
+        }
+    };
+    let (n, m) = (n - h + 1, m - w + 1);
+    let all = format!("let {im} = {image} in tabulate_2d {n} {m} (\\{i} {j} -> {body})");
+    Some(format!("(let {x} = {xs} in if null {x} then [] else {all})"))
+}
