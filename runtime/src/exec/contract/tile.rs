@@ -123,6 +123,8 @@ fn version<T: Number, S: Step<T>, const C: usize, const H: usize, const Q: usize
         Level::Avx2 => half::<T, S, C, H>,
         #[cfg(target_arch = "x86_64")]
         _ if is_x86_feature_detected!("sse4.1") => quarter::<T, S, C, Q>,
+        // There are twice as many registers.
+        _ if cfg!(target_arch = "aarch64") => tile::<T, S, C, H>,
         _ => tile::<T, S, C, Q>,
     }
 }
