@@ -76,13 +76,18 @@ integers!(i32, i64);
 
 /// Update of an accumulator by a pair of elements.
 trait Step<T> {
+    /// It needs few registers, those of a choice not among them.
+    const IS_SHORT: bool;
+
     fn step(acc: T, a: T, b: T) -> T;
 }
 
 macro_rules! steps {
-    ($($name:ident: $combine:ident $pair:ident;)*) => {$(
+    ($($name:ident: $combine:ident $pair:ident, $is_short:literal;)*) => {$(
         struct $name;
         impl<T: Number> Step<T> for $name {
+            const IS_SHORT: bool = $is_short;
+
             #[inline(always)]
             fn step(acc: T, a: T, b: T) -> T {
                 acc.$combine(a.$pair(b))
@@ -92,11 +97,11 @@ macro_rules! steps {
 }
 
 steps! {
-    SumOfProducts: plus times;
-    LeastSum: least plus;
-    MostSum: most plus;
-    LeastProduct: least times;
-    MostProduct: most times;
+    SumOfProducts: plus times, true;
+    LeastSum: least plus, false;
+    MostSum: most plus, false;
+    LeastProduct: least times, false;
+    MostProduct: most times, false;
 }
 
 /// The code for two operators on this processor. A tile has `C` columns, two vectors of 512 bits; `H` of them are worked on together with
@@ -123,8 +128,8 @@ fn version<T: Number, S: Step<T>, const C: usize, const H: usize, const Q: usize
         Level::Avx2 => half::<T, S, C, H>,
         #[cfg(target_arch = "x86_64")]
         _ if is_x86_feature_detected!("sse4.1") => quarter::<T, S, C, Q>,
-        // There are twice as many registers.
-        _ if cfg!(target_arch = "aarch64") => tile::<T, S, C, H>,
+        // There are twice as many registers as on x86-64.
+        _ if cfg!(target_arch = "aarch64") && S::IS_SHORT => tile::<T, S, C, H>,
         _ => tile::<T, S, C, Q>,
     }
 }
