@@ -167,8 +167,22 @@ fn has(feature: &str) -> bool {
     }
 }
 
+/// Ability of this processor by Cranelift's name, as above.
+#[cfg(target_arch = "aarch64")]
+fn has(feature: &str) -> bool {
+    use std::arch::is_aarch64_feature_detected;
+    match feature {
+        "has_lse" => is_aarch64_feature_detected!("lse"),
+        "has_pauth" => is_aarch64_feature_detected!("paca"),
+        "has_fp16" => is_aarch64_feature_detected!("fp16"),
+        "has_dotprod" => is_aarch64_feature_detected!("dotprod"),
+        "has_i8mm" => is_aarch64_feature_detected!("i8mm"),
+        _ => true,
+    }
+}
+
 /// Elsewhere code is made for what the architecture always has.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn has(_: &str) -> bool {
     true
 }

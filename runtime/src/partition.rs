@@ -7,6 +7,10 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod sixteen;
 #[cfg(target_arch = "x86_64")]
 mod ssse3;
 mod sweep;
@@ -160,7 +164,7 @@ unsafe fn plainly<T: Word>(strip: &mut Strip<T>) {
 }
 
 macro_rules! moves {
-    ($name:ident, $t:ident, [$($level:ident: $vectors:path),*]) => {
+    ($name:ident, $t:ident, [$($baseline:path, $avx2:path, $avx512:path)?]) => {
         /// Moves elements of so many bytes, and counts them if they are the `FIRST` of their strip.
         ///
         /// # Safety
@@ -177,11 +181,15 @@ macro_rules! moves {
                 let (to, from, n) = (to.cast(), from.cast(), n as usize);
                 let mut strip = Strip::<$t> { to, from, classes, n, places: &mut *places, first: FIRST };
                 $(
-                    #[cfg(target_arch = "x86_64")]
-                    if LEVEL == Level::$level as u8 && $vectors(&mut strip) {
+                    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+                    if LEVEL == Level::Baseline as u8 && $baseline(&mut strip) {
                         return;
                     }
-                )*
+                    #[cfg(target_arch = "x86_64")]
+                    if LEVEL == Level::Avx2 as u8 && $avx2(&mut strip) || LEVEL == Level::Avx512 as u8 && $avx512(&mut strip) {
+                        return;
+                    }
+                )?
                 plainly(&mut strip);
             }
         }
@@ -189,8 +197,8 @@ macro_rules! moves {
 }
 moves!(move_u8, u8, []);
 moves!(move_u16, u16, []);
-moves!(move_u32, u32, [Baseline: ssse3::move_u32, Avx2: avx2::move_u32, Avx512: avx512::move_u32]);
-moves!(move_u64, u64, [Baseline: ssse3::move_u64, Avx2: avx2::move_u64, Avx512: avx512::move_u64]);
+moves!(move_u32, u32, [sixteen::move_u32, avx2::move_u32, avx512::move_u32]);
+moves!(move_u64, u64, [sixteen::move_u64, avx2::move_u64, avx512::move_u64]);
 
 /// The function of a level among those that are generic over it.
 macro_rules! at_level {
@@ -242,7 +250,7 @@ unsafe fn pack<T: Copy>(to: *mut T, from: *const T, flags: *const u8, n: usize) 
 }
 
 macro_rules! packs {
-    ($name:ident, $t:ident, [$($level:ident: $vectors:path),*]) => {
+    ($name:ident, $t:ident, [$($baseline:path, $avx2:path, $avx512:path)?]) => {
         /// Packs elements of so many bytes.
         ///
         /// # Safety
@@ -252,11 +260,19 @@ macro_rules! packs {
             unsafe {
                 let (to, from, n) = (to.cast(), from.cast(), n as usize);
                 $(
-                    #[cfg(target_arch = "x86_64")]
-                    if LEVEL == Level::$level as u8 {
-                        return $vectors(to, from, flags, n);
+                    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+                    if LEVEL == Level::Baseline as u8 {
+                        return $baseline(to, from, flags, n);
                     }
-                )*
+                    #[cfg(target_arch = "x86_64")]
+                    if LEVEL == Level::Avx2 as u8 {
+                        return $avx2(to, from, flags, n);
+                    }
+                    #[cfg(target_arch = "x86_64")]
+                    if LEVEL == Level::Avx512 as u8 {
+                        return $avx512(to, from, flags, n);
+                    }
+                )?
                 pack::<$t>(to, from, flags, n)
             }
         }
@@ -264,8 +280,8 @@ macro_rules! packs {
 }
 packs!(pack_u8, u8, []);
 packs!(pack_u16, u16, []);
-packs!(pack_u32, u32, [Baseline: ssse3::pack_u32, Avx2: avx2::pack_u32, Avx512: avx512::pack_u32]);
-packs!(pack_u64, u64, [Baseline: ssse3::pack_u64, Avx2: avx2::pack_u64, Avx512: avx512::pack_u64]);
+packs!(pack_u32, u32, [sixteen::pack_u32, avx2::pack_u32, avx512::pack_u32]);
+packs!(pack_u64, u64, [sixteen::pack_u64, avx2::pack_u64, avx512::pack_u64]);
 
 /// The function that packs elements of so many bytes: 1, 2, 4 or 8.
 pub fn packer(size: usize) -> Pack {
@@ -305,6 +321,10 @@ unsafe fn scatter<T: Word>(to: *mut T, len: i64, from: *const T, indices: *const
             if is_far && i + AHEAD < n {
                 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
                 _mm_prefetch::<_MM_HINT_T0>(to.wrapping_offset(*indices.add(i + AHEAD) as isize).cast());
+            }
+            #[cfg(target_arch = "aarch64")]
+            if is_far && i + AHEAD < n {
+                crate::simd::will_store(to.wrapping_offset(*indices.add(i + AHEAD) as isize).cast());
             }
             let at = *indices.add(i);
             if (at as u64) < len as u64 {

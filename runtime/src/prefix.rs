@@ -8,6 +8,10 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod sixteen;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
 
@@ -304,10 +308,10 @@ macro_rules! of_type {
 macro_rules! of_floats {
     ($t:ident, $operator:ident, $segmented:expr, $level:expr) => {
         match ($level, $segmented) {
-            #[cfg(target_arch = "x86_64")]
-            (Level::Baseline, true) => sse2::prefixes::<$t, $operator, true> as Prefixes,
-            #[cfg(target_arch = "x86_64")]
-            (Level::Baseline, false) => sse2::prefixes::<$t, $operator, false> as Prefixes,
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            (Level::Baseline, true) => sixteen::prefixes::<$t, $operator, true> as Prefixes,
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            (Level::Baseline, false) => sixteen::prefixes::<$t, $operator, false> as Prefixes,
             _ => of_type!($t, $operator, $segmented, $level),
         }
     };
@@ -318,7 +322,7 @@ macro_rules! of_sums {
     ($t:ident, $segmented:expr, $level:expr) => {
         match ($level, $segmented) {
             #[cfg(target_arch = "x86_64")]
-            (Level::Avx2, false) => sse2::sums_avx::<$t> as Prefixes,
+            (Level::Avx2, false) => sixteen::sums_avx::<$t> as Prefixes,
             _ => of_floats!($t, Add, $segmented, $level),
         }
     };

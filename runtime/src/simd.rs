@@ -53,6 +53,16 @@ impl Level {
     }
 }
 
+/// Asks for the line at an address, which is stored to soon. Nothing need be there.
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+pub fn will_store(at: *const u8) {
+    // SAFETY: the instruction is a hint.
+    unsafe {
+        std::arch::asm!("prfm pstl1keep, [{}]", in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+}
+
 /// The level that code uses: the processor's, or the lower one that `PAR_SIMD` names. It does not change while a process runs.
 pub fn level() -> Level {
     static LEVEL: OnceLock<Level> = OnceLock::new();

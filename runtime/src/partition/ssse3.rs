@@ -1,57 +1,35 @@
-//! Moves with vectors of 16 bytes, whose lanes are packed by a shuffle from a table. Nearly every processor has it; those without move one by one.
+//! Vectors of 16 bytes as x86-64 has them, with the shuffle of SSSE3.
 
-use super::sweep::{by_classes, settle};
-use super::{Strip, pack};
-use crate::math::STRIP;
 use std::arch::x86_64::*;
-use std::mem::MaybeUninit;
 
-/// For each choice of `LANES` lanes: the bytes of a vector that has them one behind the other, and how many they are.
-struct Chosen<const LANES: usize, const CHOICES: usize> {
-    bytes: [[u8; 16]; CHOICES],
-    counts: [u8; CHOICES],
+pub type Vector = __m128i;
+
+/// True if this processor has the instructions.
+pub fn is_here() -> bool {
+    is_x86_feature_detected!("ssse3")
 }
 
-impl<const LANES: usize, const CHOICES: usize> Chosen<LANES, CHOICES> {
-    const fn new() -> Self {
-        let (mut bytes, mut counts) = ([[0; 16]; CHOICES], [0; CHOICES]);
-        let size = 16 / LANES;
-        let mut mask = 0;
-        while mask < CHOICES {
-            let mut byte = 0;
-            while byte < 16 {
-                if mask >> (byte / size) & 1 == 1 {
-                    let to = counts[mask] as usize * size + byte % size;
-                    bytes[mask][to] = byte as u8;
-                    if byte % size == size - 1 {
-                        counts[mask] += 1;
-                    }
-                }
-                byte += 1;
-            }
-            mask += 1;
-        }
-        Chosen { bytes, counts }
-    }
-
-    /// Stores the chosen lanes, one behind the other, and anything in the rest of a vector; how many they are.
-    ///
-    /// # Safety
-    /// There is room for a vector; the processor has the instructions.
-    #[inline]
-    #[target_feature(enable = "ssse3")]
-    unsafe fn store<T>(&self, to: *mut MaybeUninit<T>, mask: usize, x: __m128i) -> usize {
-        // SAFETY: as the caller promises; the mask has a bit for each lane.
-        unsafe {
-            let bytes = _mm_loadu_si128(self.bytes.get_unchecked(mask).as_ptr().cast());
-            _mm_storeu_si128(to.cast(), _mm_shuffle_epi8(x, bytes));
-            usize::from(*self.counts.get_unchecked(mask))
-        }
-    }
+/// The vector at an address.
+///
+/// # Safety
+/// It is there.
+#[inline]
+#[target_feature(enable = "ssse3")]
+pub unsafe fn load(from: *const u8) -> Vector {
+    // SAFETY: as the caller promises.
+    unsafe { _mm_loadu_si128(from.cast()) }
 }
 
-static OF_FOUR: Chosen<4, 16> = Chosen::new();
-static OF_TWO: Chosen<2, 4> = Chosen::new();
+/// Stores a vector of chosen bytes of another one.
+///
+/// # Safety
+/// There is room for it.
+#[inline]
+#[target_feature(enable = "ssse3")]
+pub unsafe fn store_chosen(to: *mut u8, x: Vector, bytes: &[u8; 16]) {
+    // SAFETY: as the caller promises.
+    unsafe { _mm_storeu_si128(to.cast(), _mm_shuffle_epi8(x, _mm_loadu_si128(bytes.as_ptr().cast()))) }
+}
 
 /// Which of 4 classes are `c`.
 ///
@@ -59,7 +37,7 @@ static OF_TWO: Chosen<2, 4> = Chosen::new();
 /// There are so many classes.
 #[inline]
 #[target_feature(enable = "ssse3")]
-unsafe fn equal_4(classes: *const u32, c: i32) -> usize {
+pub unsafe fn equal_4(classes: *const u32, c: i32) -> usize {
     // SAFETY: as the caller promises.
     let x = unsafe { _mm_loadu_si128(classes.cast()) };
     _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(x, _mm_set1_epi32(c)))) as usize
@@ -71,7 +49,7 @@ unsafe fn equal_4(classes: *const u32, c: i32) -> usize {
 /// There are so many classes.
 #[inline]
 #[target_feature(enable = "ssse3")]
-unsafe fn equal_2(classes: *const u32, c: i32) -> usize {
+pub unsafe fn equal_2(classes: *const u32, c: i32) -> usize {
     // SAFETY: as the caller promises.
     let x = unsafe { _mm_loadl_epi64(classes.cast()) };
     let same = _mm_cmpeq_epi32(x, _mm_set1_epi32(c));
@@ -84,7 +62,7 @@ unsafe fn equal_2(classes: *const u32, c: i32) -> usize {
 /// There are so many flags.
 #[inline]
 #[target_feature(enable = "ssse3")]
-unsafe fn set_4(flags: *const u8) -> usize {
+pub unsafe fn set_4(flags: *const u8) -> usize {
     // SAFETY: as the caller promises.
     let x = unsafe { _mm_cvtsi32_si128(flags.cast::<i32>().read_unaligned()) };
     _mm_movemask_epi8(_mm_cmpgt_epi8(x, _mm_setzero_si128())) as usize & 15
@@ -96,87 +74,7 @@ unsafe fn set_4(flags: *const u8) -> usize {
 /// There are so many flags.
 #[inline]
 #[target_feature(enable = "ssse3")]
-unsafe fn set_2(flags: *const u8) -> usize {
+pub unsafe fn set_2(flags: *const u8) -> usize {
     // SAFETY: as the caller promises.
     unsafe { usize::from(*flags != 0) | usize::from(*flags.add(1) != 0) << 1 }
 }
-
-macro_rules! moves {
-    ($move:ident, $sweep:ident, $pack:ident, $packs:ident, $t:ident, $lanes:literal, $most:literal, $equal:ident, $set:ident, $chosen:ident) => {
-        /// Moves elements, and counts them if they are the first of their strip. False if nothing was done.
-        ///
-        /// # Safety
-        /// As for [`super::Move`].
-        pub unsafe fn $move(strip: &mut Strip<$t>) -> bool {
-            let pays = strip.places.classes <= $most && is_x86_feature_detected!("ssse3");
-            // SAFETY: as the caller promises; the processor has the instructions.
-            pays && unsafe { by_classes!($sweep, strip) }
-        }
-
-        /// # Safety
-        /// As for [`super::Move`]; the processor has the instructions.
-        #[target_feature(enable = "ssse3")]
-        unsafe fn $sweep<const K: usize>(strip: &mut Strip<$t>) -> bool {
-            let Strip { from, classes, n, .. } = *strip;
-            // A whole vector is stored where the last element goes.
-            let mut packed = [const { [const { MaybeUninit::<$t>::uninit() }; STRIP + $lanes] }; K];
-            let mut counts = [0; K];
-            let whole = n - n % $lanes;
-            for at in (0..whole).step_by($lanes) {
-                // SAFETY: what is read is there; no more is packed than was read.
-                unsafe {
-                    let x = _mm_loadu_si128(from.add(at).cast());
-                    for c in 0..K {
-                        let kept = $equal(classes.add(at), c as i32);
-                        counts[c] += $chosen.store(packed[c].as_mut_ptr().add(counts[c]), kept, x);
-                    }
-                }
-            }
-            for at in whole..n {
-                // SAFETY: as above.
-                let (class, x) = unsafe { (*classes.add(at) as usize, *from.add(at)) };
-                if class < K {
-                    packed[class][counts[class]] = MaybeUninit::new(x);
-                    counts[class] += 1;
-                }
-            }
-            // SAFETY: as the caller promises; so many are packed.
-            unsafe { settle(strip, (&packed, counts)) };
-            true
-        }
-
-        /// Packs elements.
-        ///
-        /// # Safety
-        /// As for [`super::Pack`].
-        pub unsafe fn $pack(to: *mut $t, from: *const $t, flags: *const u8, n: usize) -> i64 {
-            // SAFETY: as the caller promises; the processor has the instructions.
-            unsafe {
-                if is_x86_feature_detected!("ssse3") {
-                    $packs(to, from, flags, n)
-                } else {
-                    pack(to, from, flags, n)
-                }
-            }
-        }
-
-        /// # Safety
-        /// As for [`super::Pack`]; the processor has the instructions.
-        #[target_feature(enable = "ssse3")]
-        unsafe fn $packs(to: *mut $t, from: *const $t, flags: *const u8, n: usize) -> i64 {
-            let whole = n - n % $lanes;
-            let mut kept = 0;
-            // SAFETY: what is read is there; a vector is stored where no more was kept than read, so there is room for it.
-            unsafe {
-                for at in (0..whole).step_by($lanes) {
-                    let x = _mm_loadu_si128(from.add(at).cast());
-                    kept += $chosen.store(to.add(kept).cast::<MaybeUninit<$t>>(), $set(flags.add(at)), x);
-                }
-                kept as i64 + pack(to.add(kept), from.add(whole), flags.add(whole), n - whole)
-            }
-        }
-    };
-}
-
-moves!(move_u32, sweep_u32, pack_u32, packs_u32, u32, 4, 8, equal_4, set_4, OF_FOUR);
-moves!(move_u64, sweep_u64, pack_u64, packs_u64, u64, 2, 4, equal_2, set_2, OF_TWO);

@@ -71,6 +71,8 @@ fn expect<T>(to: *const T, n: usize) {
             use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
             _mm_prefetch::<_MM_HINT_ET0>(to.wrapping_add(at).cast());
         }
+        #[cfg(target_arch = "aarch64")]
+        crate::simd::will_store(to.wrapping_add(at).cast());
     }
 }
 

@@ -40,6 +40,7 @@ pub(super) fn map(capacity: usize) -> Option<Block> {
     // SAFETY: the mapping is two huge pages longer than the capacity: one is lost to alignment at most, and the
     // staggered start lies in the other. Advice cannot fail in a way that matters.
     unsafe {
+        #[cfg(target_os = "linux")]
         libc::madvise(base.cast(), total, libc::MADV_HUGEPAGE);
         let aligned = base.add(base.align_offset(HUGE));
         Some(Block { ptr: aligned.add(stagger()), capacity, base })

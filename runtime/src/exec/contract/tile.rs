@@ -1,7 +1,9 @@
 //! The inner loops of contractions, compiled for several kinds of processor.
 
 use crate::plan::Combine;
-use crate::simd::{Level, level};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::Level;
+use crate::simd::level;
 
 /// Rows of a tile.
 pub const ROWS: usize = 4;
@@ -19,6 +21,9 @@ pub type Tile<T, const C: usize> =
 /// An element type of contractions, with the operators of `PrimOp`.
 #[allow(missing_docs)]
 pub trait Number: Copy + Default + Send + Sync + 'static {
+    /// The lesser and the greater of two are no instructions.
+    const IS_FLOAT: bool;
+
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
     fn least(self, other: Self) -> Self;
@@ -28,6 +33,8 @@ pub trait Number: Copy + Default + Send + Sync + 'static {
 macro_rules! floats {
     ($($t:ty),*) => {$(
         impl Number for $t {
+            const IS_FLOAT: bool = true;
+
             #[inline(always)]
             fn plus(self, other: Self) -> Self {
                 self + other
@@ -51,6 +58,8 @@ macro_rules! floats {
 macro_rules! integers {
     ($($t:ty),*) => {$(
         impl Number for $t {
+            const IS_FLOAT: bool = false;
+
             #[inline(always)]
             fn plus(self, other: Self) -> Self {
                 self.wrapping_add(other)
@@ -76,13 +85,18 @@ integers!(i32, i64);
 
 /// Update of an accumulator by a pair of elements.
 trait Step<T> {
+    /// It chooses a number.
+    const CHOOSES: bool;
+
     fn step(acc: T, a: T, b: T) -> T;
 }
 
 macro_rules! steps {
-    ($($name:ident: $combine:ident $pair:ident;)*) => {$(
+    ($($name:ident: $combine:ident $pair:ident, $chooses:literal;)*) => {$(
         struct $name;
         impl<T: Number> Step<T> for $name {
+            const CHOOSES: bool = $chooses;
+
             #[inline(always)]
             fn step(acc: T, a: T, b: T) -> T {
                 acc.$combine(a.$pair(b))
@@ -92,11 +106,11 @@ macro_rules! steps {
 }
 
 steps! {
-    SumOfProducts: plus times;
-    LeastSum: least plus;
-    MostSum: most plus;
-    LeastProduct: least times;
-    MostProduct: most times;
+    SumOfProducts: plus times, false;
+    LeastSum: least plus, true;
+    MostSum: most plus, true;
+    LeastProduct: least times, true;
+    MostProduct: most times, true;
 }
 
 /// The code for two operators on this processor. A tile has `C` columns, two vectors of 512 bits; `H` of them are worked on together with
@@ -123,6 +137,8 @@ fn version<T: Number, S: Step<T>, const C: usize, const H: usize, const Q: usize
         Level::Avx2 => half::<T, S, C, H>,
         #[cfg(target_arch = "x86_64")]
         _ if is_x86_feature_detected!("sse4.1") => quarter::<T, S, C, Q>,
+        // There are twice as many registers as on x86-64. Choices between floats need them.
+        _ if cfg!(target_arch = "aarch64") && !(T::IS_FLOAT && S::CHOOSES) => tile::<T, S, C, H>,
         _ => tile::<T, S, C, Q>,
     }
 }

@@ -103,11 +103,21 @@ impl Window {
     fn release(&self, at: usize, size: usize) {
         pool::use_less(size);
         if size >= LARGE {
-            // SAFETY: the pages are those of the place, which nobody refers to any more.
-            unsafe { libc::madvise((self.base() + at) as *mut libc::c_void, size, libc::MADV_DONTNEED) };
+            give_back(self.base() + at, size);
         }
         let mut free = self.free.lock().unwrap_or_else(|e| e.into_inner());
         free.again.entry(size).or_default().insert(at);
+    }
+}
+
+/// Gives back the memory of a range that nobody refers to any more: the pages inside of it. They have 4096 bytes on some machines, more on others.
+fn give_back(address: usize, size: usize) {
+    // SAFETY: it only asks.
+    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(LARGE);
+    let (start, end) = (address.next_multiple_of(page), (address + size) / page * page);
+    if start < end {
+        // SAFETY: the pages are the range's alone.
+        unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_DONTNEED) };
     }
 }
 

@@ -195,7 +195,7 @@ pub fn shifts_by_lane(op: PrimOp, bytes: usize) -> bool {
 
 /// True for a shift that is a multiplication by powers of two, which are made by way of floats.
 fn multiplies(op: BinOp, p: Prim) -> bool {
-    cfg!(target_arch = "x86_64") && op == BinOp::Shl && p.size() == 4
+    cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) && op == BinOp::Shl && p.size() == 4
 }
 
 /// Bytes that a scalar takes in a vector.

@@ -313,8 +313,8 @@ impl Group<'_, '_> {
         let ty = vector_of(clif_type(base.prim));
         let loaded = match bytes < self.bytes {
             true => self.part(bytes),
-            false if self.has_avx => ty,
-            false => int_of(ty.lane_type().bytes() as usize),
+            false if self.lacks_avx => int_of(ty.lane_type().bytes() as usize),
+            false => ty,
         };
         let flags = self.flags(base);
         let x = self.e.b.ins().load(loaded, flags, address, offset);

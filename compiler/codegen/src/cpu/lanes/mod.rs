@@ -359,9 +359,9 @@ pub struct Group<'e, 'a> {
     conditional: bool,
     /// The processor chooses lanes by masks that are any values.
     blends: bool,
-    /// It has AVX. Without it a comparison must not read a float from memory itself, as Cranelift has it do: that wants an address that is a
-    /// multiple of 16. What is read as an integer is loaded before.
-    has_avx: bool,
+    /// It is an x86-64 without AVX. Then a comparison must not read a float from memory itself, as Cranelift has it do: that wants an address
+    /// that is a multiple of 16. What is read as an integer is loaded before.
+    lacks_avx: bool,
     /// Where the group leaves to, and whether it may.
     alone: Block,
     leaves: bool,
@@ -524,7 +524,7 @@ impl<'a> Emitter<'a> {
         self.widths.insert(plan.size.bytes);
         let flags = self.module.isa().isa_flags();
         let has = |name: &str| flags.iter().any(|f| f.name == name && f.as_bool() == Some(true));
-        let (blends, has_avx) = (has("has_sse41"), has("has_avx"));
+        let (blends, lacks_avx) = (has("has_sse41"), cfg!(target_arch = "x86_64") && !has("has_avx"));
         Group {
             e: self,
             classes: &plan.classes,
@@ -542,7 +542,7 @@ impl<'a> Emitter<'a> {
             first: None,
             conditional: false,
             blends,
-            has_avx,
+            lacks_avx,
             alone,
             leaves: false,
         }

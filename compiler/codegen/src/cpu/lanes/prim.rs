@@ -132,7 +132,7 @@ fn shift(s: &mut Group, op: BinOp, p: Prim, x: &Lanes, count: Value) -> Lanes {
 }
 
 /// Lanes of 32 bits shifted to the left by counts of their own: the exponents of floats are powers of two. 2^31 is what a float that is too
-/// large becomes.
+/// large becomes, or itself as an unsigned number.
 fn shift_by_powers(s: &mut Group, p: Prim, x: &Lanes, counts: &Lanes) -> Lanes {
     const BIAS: u32 = 127;
     const DIGITS: i64 = 23;
@@ -143,7 +143,10 @@ fn shift_by_powers(s: &mut Group, p: Prim, x: &Lanes, counts: &Lanes) -> Lanes {
         let exponent = s.e.b.ins().iadd(count, bias);
         let float = s.e.b.ins().ishl_imm_u(exponent, DIGITS);
         let float = s.cast(float, types::F32X4);
-        let power = s.e.b.ins().x86_cvtt2dq(types::I32X4, float);
+        let power = match cfg!(target_arch = "x86_64") {
+            true => s.e.b.ins().x86_cvtt2dq(types::I32X4, float),
+            false => s.e.b.ins().fcvt_to_uint_sat(types::I32X4, float),
+        };
         let shifted = if is_one { power } else { s.e.b.ins().imul(x, power) };
         let outside = s.e.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, count, bits);
         s.e.b.ins().band_not(shifted, outside)
