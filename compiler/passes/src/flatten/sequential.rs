@@ -228,7 +228,9 @@ impl Rewriter<'_> {
         (inputs, lam): (Vec<Delayed>, &Lambda),
         (op, neutral): (&Lambda, &[Atom]),
     ) -> Option<Stm> {
-        let rows = |i: &Delayed| if let Delayed::Rows(rows) = i { Some((rows.sizes(), rows.is_flat())) } else { None };
+        let rows = |i: &Delayed| {
+            if let Delayed::Rows(rows) = i { Some((rows.sizes(), rows.is_flat())) } else { None }
+        };
         let (sizes, _) = inputs.iter().find_map(rows)?;
         if !inputs.iter().filter_map(rows).all(|(other, is_flat)| is_flat && other == sizes) {
             return None;

@@ -105,7 +105,7 @@ impl Priced {
 /// The size of a group, if groups pay.
 fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) -> Option<Priced> {
     let Setting { waits, is_ragged, is_exact, width, moved } = setting;
-    let mut shape = Shape { classes, widest: 0, widest_in_loops: 0, stms: 0, loops: false, inside: false, is_bytes: true };
+    let mut shape = Shape::new(classes);
     bodies.iter().for_each(|b| shape.body(b));
     if shape.widest == 0 {
         return None;
@@ -217,7 +217,12 @@ struct Shape<'c> {
     is_bytes: bool,
 }
 
-impl Shape<'_> {
+impl<'c> Shape<'c> {
+    fn new(classes: &'c Classes) -> Shape<'c> {
+        let (loops, inside, is_bytes) = (false, false, true);
+        Shape { classes, widest: 0, widest_in_loops: 0, stms: 0, loops, inside, is_bytes }
+    }
+
     fn body(&mut self, body: &Body) {
         body.stms.iter().for_each(|s| self.stm(s));
     }

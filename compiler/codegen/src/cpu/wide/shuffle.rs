@@ -265,7 +265,13 @@ impl Select<'_> {
     }
 
     /// The bytes of each 128 bits of the first bytes, by a constant order.
-    pub fn swizzle(&mut self, d: VReg, x: ir::Value, order: ir::Value, bytes: usize) -> Result<(), Unsupported> {
+    pub fn swizzle(
+        &mut self,
+        d: VReg,
+        x: ir::Value,
+        order: ir::Value,
+        bytes: usize,
+    ) -> Result<(), Unsupported> {
         let order = self.bytes(order).ok_or("an order that is no constant")?;
         let order = Source::Pool(self.constant(&order[..bytes]));
         let x = self.reg(x)?;

@@ -70,7 +70,9 @@ fn is_read(stm: &core::Stm, array: Var, k: &Kernel) -> bool {
 }
 
 fn fuse(first: &Stm, second: &Stm, fuser: &mut Fuser) -> Stm {
-    let (Op::Kernel(a), Op::Kernel(b)) = (&first.op, &second.op) else { unreachable!("only kernels are fused") };
+    let (Op::Kernel(a), Op::Kernel(b)) = (&first.op, &second.op) else {
+        unreachable!("only kernels are fused")
+    };
     let names = b.position_of(a);
     let made = a.body.substituted(&names);
     let result = |s: &core::Stm| first.pat.iter().position(|p| is_read(s, p.var, b));
