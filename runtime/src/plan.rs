@@ -508,7 +508,7 @@ pub struct Contraction {
     /// Combines.
     pub combine: Combine,
     /// The function of two elements.
-    pub pair: Combine,
+    pub pair: Pair,
     /// Does not depend on the column.
     pub left: Factor,
     /// Does not depend on the row.
@@ -525,6 +525,18 @@ pub enum Combine {
     Mul,
     Min,
     Max,
+}
+
+/// What a contraction makes of two elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub enum Pair {
+    Sum,
+    Product,
+    /// Of floats, how far they are from each other.
+    Distance,
+    /// Of floats, the square of that.
+    Square,
 }
 
 /// An array of a contraction or transposition, and the index of an element.

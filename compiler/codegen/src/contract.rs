@@ -21,10 +21,10 @@
 use par_ir::access::{Access, Extent, Facts, Form, Symbol, Value};
 use par_ir::core::{Exp, LoopForm, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out};
-use par_ir::prim::{BinOp, PrimOp};
+use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::ty::{Atom, Dim};
 use par_ir::{Prim, Var};
-use par_runtime::plan::{Combine, Contraction, Factor, Sum};
+use par_runtime::plan::{Combine, Contraction, Factor, Pair, Sum};
 
 /// The contraction that a kernel is.
 pub fn find(kernel: &Kernel, captures: &[Var]) -> Option<Contraction> {
@@ -171,21 +171,38 @@ impl Finder<'_> {
     }
 
     /// The function of two elements that an operand is.
-    fn pair(&self, a: Atom) -> Option<(Combine, Prim, Var, Var)> {
+    fn pair(&self, a: Atom) -> Option<(Pair, Prim, Var, Var)> {
         let form = self.access.form(a)?;
         let var = |s: &Symbol| if let Symbol::Var(v) = s { Some(*v) } else { None };
         let terms: Vec<(&[Symbol], i64)> = form.terms().collect();
         match terms[..] {
-            [([x, y], 1)] => Some((Combine::Mul, Prim::I64, var(x)?, var(y)?)),
-            [([x], 1), ([y], 1)] => Some((Combine::Add, Prim::I64, var(x)?, var(y)?)),
-            _ => {
-                let (PrimOp::Bin(op, prim), [Value::Form(x), Value::Form(y)]) =
-                    self.access.operator(self.access.opaque(a)?)?
-                else {
-                    return None;
-                };
-                Some((operator(op)?, prim, var(&x.as_symbol()?)?, var(&y.as_symbol()?)?))
-            }
+            [([x, y], 1)] => Some((Pair::Product, Prim::I64, var(x)?, var(y)?)),
+            [([x], 1), ([y], 1)] => Some((Pair::Sum, Prim::I64, var(x)?, var(y)?)),
+            _ => self.pair_of_others(self.access.opaque(a)?),
+        }
+    }
+
+    /// The same of numbers that are no form.
+    fn pair_of_others(&self, v: Var) -> Option<(Pair, Prim, Var, Var)> {
+        let var = |x: &Value| match x {
+            Value::Form(x) => match x.as_symbol()? {
+                Symbol::Var(v) => Some(v),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (op, xs) = self.access.operator(v)?;
+        let all: Vec<Var> = xs.iter().map(var).collect::<Option<_>>()?;
+        let difference = |d: Var, pair: Pair| match self.access.operator(d)? {
+            (PrimOp::Bin(BinOp::Sub, p), [x, y]) if p.is_float() => Some((pair, p, var(x)?, var(y)?)),
+            _ => None,
+        };
+        match (op, &all[..]) {
+            (PrimOp::Bin(BinOp::Mul, p), [x, y]) if p.is_float() && x == y => difference(*x, Pair::Square),
+            (PrimOp::Un(UnOp::Abs, p), [x]) if p.is_float() => difference(*x, Pair::Distance),
+            (PrimOp::Bin(BinOp::Mul, p), [x, y]) => Some((Pair::Product, p, *x, *y)),
+            (PrimOp::Bin(BinOp::Add, p), [x, y]) => Some((Pair::Sum, p, *x, *y)),
+            _ => None,
         }
     }
 
@@ -235,8 +252,12 @@ fn fits(left: &Factor, right: &Factor) -> bool {
 }
 
 /// The operators of the executor's contractions.
-fn is_supported(combine: Combine, pair: Combine, prim: Prim) -> bool {
-    use Combine::{Add, Max, Min, Mul};
+fn is_supported(combine: Combine, pair: Pair, prim: Prim) -> bool {
+    use Combine::{Add, Max, Min};
+    use Pair::{Distance, Product, Square, Sum};
     matches!(prim, Prim::F32 | Prim::F64 | Prim::I32 | Prim::I64)
-        && matches!((combine, pair), (Add, Mul) | (Min | Max, Add | Mul))
+        && matches!(
+            (combine, pair),
+            (Add, Product | Square | Distance) | (Min | Max, Sum | Product) | (Max, Distance)
+        )
 }

@@ -17,7 +17,7 @@ use par_ir::access::{Access, Extent, Facts, Form, Symbol};
 use par_ir::flat::{Kernel, KernelKind};
 use par_ir::{Prim, Var};
 use par_runtime::cuda::{ContractTile, Schedule};
-use par_runtime::plan::{Combine, Contraction, Factor, Sum};
+use par_runtime::plan::{Combine, Contraction, Factor, Pair, Sum};
 
 /// The schedule of a kernel.
 pub fn of(kernel: &Kernel, captures: &[Var]) -> Schedule {
@@ -79,8 +79,14 @@ fn function(b: &mut Bodies, s: &Source, suffix: &str, argument: &str, call: &str
 
 fn contraction(b: &mut Bodies, s: &Source, c: &Contraction) {
     let element = ty(c.prim);
-    let operator = |f: Combine| format!("[]({element} a, {element} b) {{ return op::{}(a, b); }}", name(f));
-    let (combine, pair) = (operator(c.combine), operator(c.pair));
+    let function_of = |result: &str| format!("[]({element} a, {element} b) {{ return {result}; }}");
+    let combine = function_of(&format!("op::{}(a, b)", name(c.combine)));
+    let pair = function_of(match c.pair {
+        Pair::Sum => "op::add(a, b)",
+        Pair::Product => "op::mul(a, b)",
+        Pair::Distance => "op::abs(op::sub(a, b))",
+        Pair::Square => "op::mul(op::sub(a, b), op::sub(a, b))",
+    });
     let argument = format!("par::ContractArgument<{element}, {}>", c.left.batch.len());
     let (small, large) = Schedule::tiles(c.prim.size());
     let tiles = std::iter::once((small, "_tiles")).chain(large.map(|tile| (tile, "_large_tiles")));

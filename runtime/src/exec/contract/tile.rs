@@ -1,6 +1,6 @@
 //! The inner loops of contractions, compiled for several kinds of processor.
 
-use crate::plan::Combine;
+use crate::plan::{Combine, Pair};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Level;
 use crate::simd::level;
@@ -28,6 +28,10 @@ pub trait Number: Copy + Default + Send + Sync + 'static {
     fn times(self, other: Self) -> Self;
     fn least(self, other: Self) -> Self;
     fn most(self, other: Self) -> Self;
+    /// Of floats only.
+    fn distance(self, other: Self) -> Self;
+    /// The square of that.
+    fn square(self, other: Self) -> Self;
 }
 
 macro_rules! floats {
@@ -50,6 +54,14 @@ macro_rules! floats {
             #[inline(always)]
             fn most(self, other: Self) -> Self {
                 if self > other || other.is_nan() { self } else { other }
+            }
+            #[inline(always)]
+            fn distance(self, other: Self) -> Self {
+                (self - other).abs()
+            }
+            #[inline(always)]
+            fn square(self, other: Self) -> Self {
+                (self - other) * (self - other)
             }
         }
     )*};
@@ -75,6 +87,14 @@ macro_rules! integers {
             #[inline(always)]
             fn most(self, other: Self) -> Self {
                 self.max(other)
+            }
+            #[inline(always)]
+            fn distance(self, _: Self) -> Self {
+                unreachable!("contractions of integers have no distances")
+            }
+            #[inline(always)]
+            fn square(self, _: Self) -> Self {
+                unreachable!("contractions of integers have no distances")
             }
         }
     )*};
@@ -111,20 +131,27 @@ steps! {
     MostSum: most plus, true;
     LeastProduct: least times, true;
     MostProduct: most times, true;
+    SumOfDistances: plus distance, false;
+    MostDistance: most distance, true;
+    SumOfSquares: plus square, false;
 }
 
 /// The code for two operators on this processor. A tile has `C` columns, two vectors of 512 bits; `H` of them are worked on together with
 /// vectors of 256 bits, `Q` with those of 128. Two vectors of floats; of integers all, since the compiler makes vectors of no fewer.
 pub fn choose<T: Number, const C: usize, const H: usize, const Q: usize>(
     combine: Combine,
-    pair: Combine,
+    pair: Pair,
 ) -> Option<Tile<T, C>> {
+    let has_distances = T::IS_FLOAT;
     Some(match (combine, pair) {
-        (Combine::Add, Combine::Mul) => version::<T, SumOfProducts, C, H, Q>(),
-        (Combine::Min, Combine::Add) => version::<T, LeastSum, C, H, Q>(),
-        (Combine::Max, Combine::Add) => version::<T, MostSum, C, H, Q>(),
-        (Combine::Min, Combine::Mul) => version::<T, LeastProduct, C, H, Q>(),
-        (Combine::Max, Combine::Mul) => version::<T, MostProduct, C, H, Q>(),
+        (Combine::Add, Pair::Product) => version::<T, SumOfProducts, C, H, Q>(),
+        (Combine::Min, Pair::Sum) => version::<T, LeastSum, C, H, Q>(),
+        (Combine::Max, Pair::Sum) => version::<T, MostSum, C, H, Q>(),
+        (Combine::Min, Pair::Product) => version::<T, LeastProduct, C, H, Q>(),
+        (Combine::Max, Pair::Product) => version::<T, MostProduct, C, H, Q>(),
+        (Combine::Add, Pair::Distance) if has_distances => version::<T, SumOfDistances, C, H, Q>(),
+        (Combine::Max, Pair::Distance) if has_distances => version::<T, MostDistance, C, H, Q>(),
+        (Combine::Add, Pair::Square) if has_distances => version::<T, SumOfSquares, C, H, Q>(),
         _ => return None,
     })
 }
