@@ -137,3 +137,42 @@ fn waves_run_row_after_row() {
     // In steps of two waves.
     assert!(!waves("i * w + 2 * q + 2", "xs[i * w + 2 * q]"));
 }
+
+#[test]
+fn windows_of_rows_are_loops_of_positions() {
+    let all = |window: &str| {
+        schedules(&format!(
+            "entry main [n] [m] [p] [q] (a: [n][m]f32) (k: [p][q]f32) (r: i64) : [][]f32 =
+               tabulate_2d (n - 9) (m - 9) (\\i j -> {window})"
+        ))
+    };
+    for window in [
+        "f32.sum (flatten (tabulate_2d 5 5 (\\y x -> k[y, x] * a[i + y, j + x])))",
+        "f32.sum (flatten a[i:i + 9, j:j + 9])",
+        "f32.sum (map2 (*) (flatten k) (flatten a[i:i + p, j:j + q]))",
+        "f32.sum (map2 (\\kr ar -> f32.sum (map2 (*) kr ar[j:j + q])) k a[i:i + p])",
+        "f32.maximum (map f32.maximum a[i:i + 7, j:j + 7])",
+        "f32.sum (flatten a[i64.max 0 (i - r):i64.min n (i + r), i64.max 0 (j - r):i64.min m (j + r)])",
+    ] {
+        let found = all(window);
+        assert!(
+            found.len() <= 2 && found.last().is_some_and(|s| s.starts_with("lanes")),
+            "{window}: {found:?}"
+        );
+    }
+    // Columns do not overlap.
+    assert!(all("f32.sum (tabulate n (\\y -> a[y, j]))").len() > 1);
+}
+
+#[test]
+fn short_rows_are_positions() {
+    let one =
+        |result: &str, map: &str| schedules(&format!("entry main [n] (a: [n][3]f32) : {result} = {map}"));
+    let normals = "map (\\p -> let l = f32.sqrt (p[0] * p[0] + p[1] * p[1] + p[2] * p[2]) in map (/ l) p) a";
+    assert_eq!(one("[n][3]f32", normals), ["lanes: 16"]);
+    assert_eq!(one("[n][3]f32", "map reverse a"), ["lanes: 16"]);
+    assert_eq!(one("[n][3]f32", "map (scan (+) 0) a"), ["lanes: 16"]);
+    // Sums along rows, which lanes would gather, are in groups of the loop.
+    let sums = "entry main [n] [m] (a: [n][m]i32) : [n]i32 = map (\\r -> #[sequential] loop s = 0i32 for x in r do s + x) a";
+    assert_eq!(schedules(sums), ["one by one"]);
+}

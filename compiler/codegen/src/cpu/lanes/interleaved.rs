@@ -64,15 +64,18 @@ struct Sum {
 struct Integers<'c> {
     classes: &'c Classes,
     sums: HashMap<Var, Sum>,
-    /// What is computed from positions, not from elements.
+    /// What is computed from positions.
     near: HashSet<Var>,
+    /// What is computed from elements that are read.
+    elements: HashSet<Var>,
 }
 
 impl Interleaved {
     /// Those of a body whose variables have these classes.
     pub fn new(body: &Body, classes: &Classes) -> Interleaved {
         let mut found = Interleaved::default();
-        let mut integers = Integers { classes, sums: HashMap::new(), near: HashSet::new() };
+        let (near, elements) = (HashSet::new(), HashSet::new());
+        let mut integers = Integers { classes, sums: HashMap::new(), near, elements };
         found.body(body, &mut integers);
         found
     }
@@ -148,11 +151,21 @@ impl Integers<'_> {
     }
 
     fn note(&mut self, stm: &Stm) {
-        let Exp::Prim(op, xs) = &stm.exp else { return };
+        let (op, xs) = match &stm.exp {
+            Exp::Index(..) => {
+                self.elements.insert(stm.pat[0].var);
+                return;
+            }
+            Exp::Prim(op, xs) => (op, xs),
+            _ => return,
+        };
+        let is_in = |all: &HashSet<Var>, a: &Atom| a.var().is_some_and(|v| all.contains(&v));
         let steps = |a: &Atom| matches!(self.classes.atom(a), Class::Steps(_));
-        let near = |a: &Atom| steps(a) || a.var().is_some_and(|v| self.near.contains(&v));
-        if xs.iter().any(near) {
+        if xs.iter().any(|a| steps(a) || is_in(&self.near, a)) {
             self.near.insert(stm.pat[0].var);
+        }
+        if xs.iter().any(|a| is_in(&self.elements, a)) {
+            self.elements.insert(stm.pat[0].var);
         }
         let PrimOp::Bin(op, Prim::I64) = op else { return };
         let (x, c) = match (op, xs[0].as_i64(), xs[1].as_i64()) {
@@ -168,10 +181,14 @@ impl Integers<'_> {
         self.sums.insert(stm.pat[0].var, sum);
     }
 
-    /// True if a statement may end the group because of where the positions are.
+    /// True if reads must not be done before a statement: it may end the group because of where the positions are, or change an array.
     fn may_guard(&self, stm: &Stm) -> bool {
         match &stm.exp {
-            Exp::Check { cond, .. } => cond.var().is_none_or(|v| self.near.contains(&v)),
+            Exp::Check { cond, .. } => {
+                let of_element = |v: Var| self.elements.contains(&v) && !self.near.contains(&v);
+                !cond.var().is_some_and(of_element)
+            }
+            Exp::Update { .. } => true,
             _ => stm.has_effect(),
         }
     }
