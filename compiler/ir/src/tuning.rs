@@ -219,6 +219,8 @@ pub const LANES_COLUMN: i64 = 6;
 pub const LANES_COLUMNS: i64 = 16;
 /// The same for registers of 128 bits, of which there are 16.
 pub const LANES_COLUMNS_SHORT: i64 = 8;
+/// Registers of 128 bits from which the lanes of another one are chosen, at most.
+pub const LANES_CHOSEN: usize = 3;
 /// Iterations assumed of a loop.
 pub const LANES_ITERATIONS: usize = 16;
 /// Of 16: how long a loop takes, since lanes wait for others.

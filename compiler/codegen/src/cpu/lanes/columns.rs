@@ -40,18 +40,19 @@ pub fn interleaving(p: Prim, step: i64, size: Size) -> Option<usize> {
     }
     let halvings = step.trailing_zeros() as usize;
     let left = step as usize >> halvings;
-    // Of two registers of 256 bits lanes are chosen by three instructions, of those of 128 bits only half and half of each.
+    // Of two registers of 128 or 256 bits lanes are chosen by three instructions.
     let most = match size.bytes {
         BYTES if step > tuning::LANES_COLUMNS_SHORT => 0,
-        BYTES => 1,
+        BYTES => tuning::LANES_CHOSEN,
         WIDEST => tuning::LANES_COLUMNS as usize,
         _ => tuning::LANES_COLUMN as usize,
     };
     match p.size() {
-        1 if is_byte(p) && size.bytes == BYTES => (left <= most).then_some(3 * halvings),
+        1 if is_byte(p) && size.bytes == BYTES => (left <= most).then_some(3 * (halvings + left - 1)),
         1 if is_byte(p) && left == 1 => (step <= 4).then_some(2 + halvings),
         1 if is_byte(p) => (step <= tuning::LANES_COLUMN && size.lanes.is_multiple_of(size.bytes))
             .then_some(3 * step as usize),
+        4 | 8 if size.bytes == BYTES => (left <= most).then_some(1 + halvings + 3 * (left - 1)),
         4 | 8 => (left <= most).then_some(halvings + left),
         _ => None,
     }
@@ -260,7 +261,8 @@ impl Group<'_, '_> {
 
     /// Elements of two registers in an order; those of the second are numbered on from those of the first.
     fn ordered(&mut self, a: Value, b: Value, size: usize, order: &[usize]) -> Value {
-        if self.bytes == BYTES && size == 1 && order[1] == order[0] + 2 {
+        let every_other = || order.iter().enumerate().all(|(i, at)| *at == 2 * i + order[0]);
+        if self.bytes == BYTES && size == 1 && !self.shuffles && every_other() {
             return self.every_other_byte([a, b], order[0] == 1);
         }
         if self.bytes == BYTES {
@@ -379,10 +381,10 @@ impl Group<'_, '_> {
         {
             return regs[r];
         }
-        if self.bytes == BYTES {
+        if self.bytes == BYTES && !self.shuffles {
             return self.chosen_one_by_one(regs, places);
         }
-        if bytes == 1 {
+        if bytes == 1 && self.bytes > BYTES {
             return self.chosen_bytes(regs, places, true);
         }
         let per = places.len();

@@ -362,6 +362,8 @@ pub struct Group<'e, 'a> {
     /// It is an x86-64 without AVX. Then a comparison must not read a float from memory itself, as Cranelift has it do: that wants an address
     /// that is a multiple of 16. What is read as an integer is loaded before.
     lacks_avx: bool,
+    /// It takes the bytes of registers of 128 bits in any order.
+    shuffles: bool,
     /// Where the group leaves to, and whether it may.
     alone: Block,
     leaves: bool,
@@ -524,7 +526,9 @@ impl<'a> Emitter<'a> {
         self.widths.insert(plan.size.bytes);
         let flags = self.module.isa().isa_flags();
         let has = |name: &str| flags.iter().any(|f| f.name == name && f.as_bool() == Some(true));
-        let (blends, lacks_avx) = (has("has_sse41"), cfg!(target_arch = "x86_64") && !has("has_avx"));
+        let is_x86 = cfg!(target_arch = "x86_64");
+        let (blends, lacks_avx, shuffles) =
+            (has("has_sse41"), is_x86 && !has("has_avx"), !is_x86 || has("has_ssse3"));
         Group {
             e: self,
             classes: &plan.classes,
@@ -543,6 +547,7 @@ impl<'a> Emitter<'a> {
             conditional: false,
             blends,
             lacks_avx,
+            shuffles,
             alone,
             leaves: false,
         }
