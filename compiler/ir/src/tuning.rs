@@ -108,7 +108,7 @@ pub const TWICE_STATEMENTS: usize = 120;
 /// Elements of a row below which positions stay in one dimension, although what they read has rows.
 pub const SHORT_ROW: i64 = 16;
 /// Statements of such a row that is written out, at most.
-pub const SHORT_ROW_STATEMENTS: i64 = 128;
+pub const SHORT_ROW_STATEMENTS: i64 = 256;
 /// Readers of an array whose elements are computed again, at most.
 pub const INLINE_READERS: usize = 6;
 /// Short operators that take no longer than reading what they give.

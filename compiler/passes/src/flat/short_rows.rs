@@ -9,12 +9,13 @@
 //!                                                              in (x0 / s, x1 / s, x2 / s) }
 //! ```
 //!
-//! A row would end before a group of vectors is full. So rows themselves are the lanes, and what is the same in a row is computed once.
+//! A row would end before a group of vectors is full. So rows themselves are the lanes, and what is the same in a row is computed once. A
+//! reduction of such rows combines their elements there, one after the other.
 
 use super::bulk::reads;
 use super::walk;
 use par_ir::Vars;
-use par_ir::core::{self, Body, Exp};
+use par_ir::core::{self, Body, Exp, Lambda};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Out, Program, Space};
 use par_ir::prim::{BinOp, PrimOp};
@@ -34,21 +35,32 @@ pub(crate) fn run(program: &mut Program) {
 
 /// The length of a kernel's rows, if they are to be written out.
 fn short(k: &Kernel) -> Option<i64> {
-    let (Dim::Size(n), KernelKind::Map(outs)) = (k.space.innermost(), &k.kind) else { return None };
-    let n = n.as_i64().filter(|n| k.space.0.len() > 1 && (2..=tuning::SHORT_ROW).contains(n))?;
+    let n = length(k.space.innermost()).filter(|_| k.space.0.len() > 1)?;
     let is_straight = |s: &core::Stm| !s.has_effect() && s.exp.own_bodies().is_empty();
-    let fits = outs.iter().all(|o| matches!(o, Out::Elem(_)))
-        && k.body.stms.len() as i64 * n <= tuning::SHORT_ROW_STATEMENTS
-        && k.body.stms.iter().all(is_straight)
-        && k.uses_rows();
-    fits.then_some(n)
+    let (fits, combined) = match &k.kind {
+        KernelKind::Map(outs) => (outs.iter().all(|o| matches!(o, Out::Elem(_))) && k.uses_rows(), 0),
+        // Others may be products of matrices, which are done in tiles.
+        KernelKind::Reduce { op, neutral } => {
+            let rows = &k.space.0[..k.space.0.len() - 1];
+            let few = rows.len() == 1 || length(rows[rows.len() - 1]).is_some();
+            let only = k.body.results.len() == neutral.len();
+            (few && only && op.body.stms.iter().all(is_straight), op.body.stms.len())
+        }
+        _ => return None,
+    };
+    let stms = (k.body.stms.len() + combined) as i64 * n;
+    (fits && stms <= tuning::SHORT_ROW_STATEMENTS && k.body.stms.iter().all(is_straight)).then_some(n)
+}
+
+fn length(dim: Dim) -> Option<i64> {
+    let Dim::Size(n) = dim else { return None };
+    n.as_i64().filter(|n| (2..=tuning::SHORT_ROW).contains(n))
 }
 
 fn write_out(k: &mut Kernel, n: i64, vars: &mut Vars) {
-    let KernelKind::Map(outs) = &mut k.kind else { return };
     let span = k.body.stms.first().map_or(Span::default(), |s| s.span);
     let mut rows = Rows { stms: std::mem::take(&mut k.prologue), span, vars };
-    let (inner, start) = (k.index[k.index.len() - 1], rows.sum(BinOp::Mul, k.row, n));
+    let (inner, start) = (k.innermost(), rows.sum(BinOp::Mul, k.row, n));
     let each: Vec<Vec<Atom>> = (0..n)
         .map(|j| {
             let at = if j == 0 { start } else { rows.sum(BinOp::Add, start, j) };
@@ -56,13 +68,21 @@ fn write_out(k: &mut Kernel, n: i64, vars: &mut Vars) {
             rows.element(&k.body, Subst::from(place))
         })
         .collect();
-    let results = (0..outs.len()).flat_map(|o| each.iter().map(move |row| row[o])).collect();
-    k.body = Body { stms: rows.stms, results };
-    for out in outs {
-        if let Out::Elem(p) = *out {
-            *out = Out::Row(p, n as usize);
+    let (outs, results) = match &k.kind {
+        KernelKind::Reduce { op, neutral } => {
+            let outs = op.ret.iter().map(|t| Out::Elem(t.prim())).collect();
+            let combine = |acc: Vec<Atom>, xs: &Vec<Atom>| rows.combined(op, &[acc, xs.clone()].concat());
+            (outs, each.iter().fold(neutral.clone(), combine))
         }
-    }
+        KernelKind::Map(outs) => {
+            let row = |o: &Out| if let Out::Elem(p) = o { Some(Out::Row(*p, n as usize)) } else { None };
+            let column = |o: usize| each.iter().map(move |row| row[o]);
+            (outs.iter().filter_map(row).collect(), (0..outs.len()).flat_map(column).collect())
+        }
+        _ => return,
+    };
+    k.body = Body { stms: rows.stms, results };
+    k.kind = KernelKind::Map(outs);
     k.space = Space(k.space.0[..k.space.0.len() - 1].to_vec());
     k.index.pop();
     k.pos = k.row;
@@ -89,6 +109,12 @@ impl Rows<'_> {
         let exp = Exp::Prim(PrimOp::Bin(op, Prim::I64), vec![x.into(), Atom::i64(y)]);
         self.stms.push(core::Stm { pat: vec![core::Param { var, ty: Type::I64 }], exp, span: self.span });
         var
+    }
+
+    /// The results of an operator.
+    fn combined(&mut self, op: &Lambda, operands: &[Atom]) -> Vec<Atom> {
+        let names = op.params.iter().map(|p| p.var).zip(operands.iter().copied()).collect();
+        self.element(&op.body, names)
     }
 
     /// The results at one element, whose place is known.
