@@ -151,12 +151,13 @@ impl Integers<'_> {
     }
 
     fn note(&mut self, stm: &Stm) {
-        let (op, xs) = match &stm.exp {
+        let xs = match &stm.exp {
             Exp::Index(..) => {
                 self.elements.insert(stm.pat[0].var);
                 return;
             }
-            Exp::Prim(op, xs) => (op, xs),
+            Exp::Prim(_, xs) => &xs[..],
+            Exp::Atom(a) => std::slice::from_ref(a),
             _ => return,
         };
         let is_in = |all: &HashSet<Var>, a: &Atom| a.var().is_some_and(|v| all.contains(&v));
@@ -167,7 +168,10 @@ impl Integers<'_> {
         if xs.iter().any(|a| is_in(&self.elements, a)) {
             self.elements.insert(stm.pat[0].var);
         }
-        let PrimOp::Bin(op, Prim::I64) = op else { return };
+        if let Exp::Atom(a) = &stm.exp {
+            self.sums.insert(stm.pat[0].var, self.sum(a));
+        }
+        let Exp::Prim(PrimOp::Bin(op, Prim::I64), xs) = &stm.exp else { return };
         let (x, c) = match (op, xs[0].as_i64(), xs[1].as_i64()) {
             (BinOp::Add | BinOp::Mul | BinOp::Sub, _, Some(c)) => (self.sum(&xs[0]), c),
             (BinOp::Add | BinOp::Mul, Some(c), _) => (self.sum(&xs[1]), c),
