@@ -219,8 +219,11 @@ impl Select<'_> {
             return Err("a permutation".into());
         }
         let lanes: Vec<u8> = order.chunks(4).map(|lane| lane[0]).collect();
-        let of_four = |at: usize| (0..4).all(|l| lanes[at] % 4 == 0 && lanes[at + l] == lanes[at] + l as u8);
-        let parts = (of_four(0) && of_four(4)).then(|| By::Parts(lanes[0] / 4 | lanes[4] / 4 << 4));
+        let of_four = |at: usize| {
+            let first = lanes[at];
+            first.is_multiple_of(4) && (0..4).all(|l| lanes[at + l] == first + l as u8)
+        };
+        let parts = (of_four(0) && of_four(4)).then(|| By::Parts((lanes[0] / 4) | ((lanes[4] / 4) << 4)));
         let known = || KNOWN.iter().find(|(order, _)| order[..] == lanes).map(|(_, by)| *by);
         if let Some(by) = parts.or_else(known) {
             return self.permute_by(d, [x, y], by);
