@@ -527,7 +527,7 @@ pub enum Combine {
     Max,
 }
 
-/// What a contraction makes of two elements.
+/// The function of two elements that a contraction combines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Pair {

@@ -209,7 +209,7 @@ pub const LANES_APART: usize = 32;
 pub const LANES_GATHER: usize = 3;
 /// The same where the processor has no gathers: indices leave vectors, and elements enter them, one by one.
 pub const LANES_LOADS: usize = 4;
-/// What loads of bytes into lanes take longer: an alphabet of 64 bytes took 2.0 times as long in lanes as one by one.
+/// The additional cost of loads of bytes into lanes: an alphabet of 64 bytes took 2.0 times as long in lanes as one by one.
 pub const LANES_NARROW: usize = 2;
 /// Factor of the time of an addition that a shift to the left takes, if it is a multiplication by a power of two that is made for each lane.
 pub const LANES_POWER: usize = 6;

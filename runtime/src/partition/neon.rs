@@ -29,7 +29,7 @@ pub unsafe fn store_chosen(to: *mut u8, x: Vector, bytes: &[u8; 16]) {
     unsafe { vst1q_u8(to, vqtbl1q_u8(x, vld1q_u8(bytes.as_ptr()))) }
 }
 
-/// Which of 4 classes are `c`. No instruction gathers a bit of each lane: lanes that are equal keep a bit of their own, and all are added.
+/// A bit for each of 4 classes that is `c`. No instruction gathers a bit of each lane: lanes that are equal keep a bit of their own, and all are added.
 ///
 /// # Safety
 /// There are so many classes.
@@ -43,7 +43,7 @@ pub unsafe fn equal_4(classes: *const u32, c: i32) -> usize {
     }
 }
 
-/// Which of 2 classes are `c`.
+/// A bit for each of 2 classes that is `c`.
 ///
 /// # Safety
 /// There are so many classes.
@@ -53,7 +53,7 @@ pub unsafe fn equal_2(classes: *const u32, c: i32) -> usize {
     unsafe { usize::from(*classes == c as u32) | usize::from(*classes.add(1) == c as u32) << 1 }
 }
 
-/// Which of the 4 flags at an address are set.
+/// A bit for each of the 4 flags at an address.
 ///
 /// # Safety
 /// There are so many flags.
@@ -65,7 +65,7 @@ pub unsafe fn set_4(flags: *const u8) -> usize {
     (flags.wrapping_mul(0x0102_0408) >> 24) as usize
 }
 
-/// Which of the 2 flags at an address are set.
+/// A bit for each of the 2 flags at an address.
 ///
 /// # Safety
 /// There are so many flags.

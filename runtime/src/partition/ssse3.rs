@@ -31,7 +31,7 @@ pub unsafe fn store_chosen(to: *mut u8, x: Vector, bytes: &[u8; 16]) {
     unsafe { _mm_storeu_si128(to.cast(), _mm_shuffle_epi8(x, _mm_loadu_si128(bytes.as_ptr().cast()))) }
 }
 
-/// Which of 4 classes are `c`.
+/// A bit for each of 4 classes that is `c`.
 ///
 /// # Safety
 /// There are so many classes.
@@ -43,7 +43,7 @@ pub unsafe fn equal_4(classes: *const u32, c: i32) -> usize {
     _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(x, _mm_set1_epi32(c)))) as usize
 }
 
-/// Which of 2 classes are `c`.
+/// A bit for each of 2 classes that is `c`.
 ///
 /// # Safety
 /// There are so many classes.
@@ -56,7 +56,7 @@ pub unsafe fn equal_2(classes: *const u32, c: i32) -> usize {
     _mm_movemask_pd(_mm_castsi128_pd(_mm_unpacklo_epi32(same, same))) as usize
 }
 
-/// Which of the 4 flags at an address are set.
+/// A bit for each of the 4 flags at an address.
 ///
 /// # Safety
 /// There are so many flags.
@@ -68,7 +68,7 @@ pub unsafe fn set_4(flags: *const u8) -> usize {
     _mm_movemask_epi8(_mm_cmpgt_epi8(x, _mm_setzero_si128())) as usize & 15
 }
 
-/// Which of the 2 flags at an address are set.
+/// A bit for each of the 2 flags at an address.
 ///
 /// # Safety
 /// There are so many flags.

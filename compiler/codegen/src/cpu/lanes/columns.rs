@@ -117,7 +117,7 @@ impl Group<'_, '_> {
         Lanes::Vector(if is_byte(base.prim) { self.whole_registers(&regs) } else { regs })
     }
 
-    /// What a variable is bound to, if it is a column of rows that are loaded as a whole.
+    /// The value of a variable that is a column of rows which are loaded as a whole.
     pub fn interleaved(&mut self, v: Var) -> Result<Option<Lanes>, Unsupported> {
         let classes = self.classes;
         let Some((number, column)) = classes.interleaved.column(v).filter(|_| self.active.is_none()) else {

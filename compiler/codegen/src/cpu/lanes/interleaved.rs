@@ -64,14 +64,14 @@ struct Sum {
 struct Integers<'c> {
     classes: &'c Classes,
     sums: HashMap<Var, Sum>,
-    /// What is computed from positions.
+    /// Variables that are computed from positions.
     near: HashSet<Var>,
-    /// What is computed from elements that are read.
+    /// Variables that are computed from elements that are read.
     elements: HashSet<Var>,
 }
 
 impl Interleaved {
-    /// Those of a body whose variables have these classes.
+    /// The groups of a body whose variables have these classes.
     pub fn new(body: &Body, classes: &Classes) -> Interleaved {
         let mut found = Interleaved::default();
         let (near, elements) = (HashSet::new(), HashSet::new());

@@ -362,7 +362,7 @@ pub struct Group<'e, 'a> {
     /// It is an x86-64 without AVX. Then a comparison must not read a float from memory itself, as Cranelift has it do: that wants an address
     /// that is a multiple of 16. What is read as an integer is loaded before.
     lacks_avx: bool,
-    /// It takes the bytes of registers of 128 bits in any order.
+    /// The processor takes the bytes of registers of 128 bits in any order.
     shuffles: bool,
     /// Where the group leaves to, and whether it may.
     alone: Block,

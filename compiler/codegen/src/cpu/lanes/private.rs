@@ -269,7 +269,7 @@ impl Group<'_, '_> {
         }
     }
 
-    /// Where the elements of all lanes are whose index in the first one this is.
+    /// The address of the elements of all lanes whose index in the first one this is.
     fn part_address(&mut self, local: Local, index: Value) -> Value {
         let element = self.e.b.ins().isub(index, local.first);
         let place = self.e.b.ins().imul_imm_s(element, self.lanes as i64);
