@@ -451,7 +451,8 @@ pub fn is_folded(stm: &Stm, rest: &[Stm]) -> bool {
         })
 }
 
-fn constant(op: PrimOp, args: &[Atom]) -> Option<Scalar> {
+/// The value of an operator on constants, unless it divides by zero.
+pub fn constant(op: PrimOp, args: &[Atom]) -> Option<Scalar> {
     let value = |a: &Atom| if let Atom::Const(c) = a { Some(*c) } else { None };
     op.fold(&args.iter().map(value).collect::<Option<Vec<Scalar>>>()?)
 }

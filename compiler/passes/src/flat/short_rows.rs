@@ -14,15 +14,14 @@
 
 use super::bulk::reads;
 use super::walk;
-use par_ir::Vars;
 use par_ir::core::{self, Body, Exp, Lambda};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Out, Program, Space};
 use par_ir::prim::{BinOp, PrimOp};
-use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type, Var};
 use par_ir::visit::{Code, Subst};
-use par_runtime::{Prim, Scalar, Span};
+use par_ir::{Vars, tiny, tuning};
+use par_runtime::{Prim, Span};
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
@@ -136,27 +135,6 @@ impl Rows<'_> {
 
 /// The value of an expression on indices that are known.
 fn constant(exp: &Exp) -> Option<Atom> {
-    if let Exp::Prim(PrimOp::Conv(Prim::I64, to), xs) = exp {
-        return converted(xs[0].as_i64()?, *to);
-    }
-    let Exp::Prim(PrimOp::Bin(op, Prim::I64), xs) = exp else { return None };
-    let (x, y) = (xs[0].as_i64()?, xs[1].as_i64()?);
-    match op {
-        BinOp::Add => Some(Atom::i64(x.wrapping_add(y))),
-        BinOp::Sub => Some(Atom::i64(x.wrapping_sub(y))),
-        BinOp::Mul => Some(Atom::i64(x.wrapping_mul(y))),
-        _ => None,
-    }
-}
-
-/// A known index as another type of integers.
-fn converted(x: i64, to: Prim) -> Option<Atom> {
-    let x = match to {
-        Prim::I32 => Scalar::I32(x as i32),
-        Prim::U32 => Scalar::U32(x as u32),
-        Prim::U8 => Scalar::U8(x as u8),
-        Prim::U64 => Scalar::U64(x as u64),
-        _ => return None,
-    };
-    Some(Atom::Const(x))
+    let Exp::Prim(op, xs) = exp else { return None };
+    tiny::constant(*op, xs).map(Atom::Const)
 }

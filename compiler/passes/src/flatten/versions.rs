@@ -12,7 +12,7 @@
 //! long rows are it knows where every inner operator goes over a row of an argument of the nest, or over a number of elements that is the
 //! same for all. A nest with one inner operator is one kernel in both versions. On a processor one loop for each row is done for several rows
 //! together, in the lanes of vectors, if they have one length or are compared. Else it is flat, unless a measurement says otherwise, or all rows
-//! go over the same arrays.
+//! go over the same arrays. Inside other nests there is one version: the flat one, or, if all operators go over windows, the sequential one.
 
 use super::canonical::Form;
 use super::choices::{Choice, Measure, Target};

@@ -12,7 +12,8 @@
 //!
 //! Rows of an even length are taken apart by halves, as in the last lines, and put together the other way round: for each register as many
 //! permutations as the length has factors of two, and less than as many as what is left of it.
-//! Bytes of each 128 bits of wider registers are brought together by columns first; they are 4 or 8 then, and move as larger elements do.
+//! Bytes of each 128 bits of wider registers are brought together by columns first; they are 4 or 8 then, and move as larger elements do. Of rows of
+//! 3, 5 or 6 bytes, parts of 128 bits move, and bytes in them last.
 
 use super::Group;
 use super::cost::{BYTES, Size, WIDEST};
@@ -88,6 +89,11 @@ impl Group<'_, '_> {
         (self.bytes / size).min(self.lanes)
     }
 
+    /// Bytes of a register with rows. Those of bytes are full, since their columns need not be.
+    fn register_bytes(&self, p: Prim) -> usize {
+        if is_byte(p) { self.bytes } else { self.per(p.size()) * p.size() }
+    }
+
     /// True if elements `step` apart are loaded as whole registers.
     pub fn has_columns(&self, p: Prim, step: i64) -> bool {
         columns(p, step, self.size()).is_some()
@@ -146,8 +152,7 @@ impl Group<'_, '_> {
         let (address, offset) = self.e.element_at(base, first);
         let k = rows.reads.len();
         let mut size = base.prim.size();
-        let bytes = self.per(size) * size;
-        let bytes = if is_byte(base.prim) { self.bytes } else { bytes };
+        let bytes = self.register_bytes(base.prim);
         let count = self.lanes * k * size / bytes;
         let load = |s: &mut Self, r: usize| s.load_bytes(base, (address, offset + (r * bytes) as i32), bytes);
         let mut regs: Vec<Value> = (0..count).map(|r| load(self, r)).collect();
@@ -307,7 +312,7 @@ impl Group<'_, '_> {
         let k = row.len();
         let in_parts = is_byte(base.prim) && self.bytes > BYTES;
         let size = if in_parts && k.is_power_of_two() { BYTES / k } else { base.prim.size() };
-        let bytes = if is_byte(base.prim) { self.bytes } else { self.per(size) * size };
+        let bytes = self.register_bytes(base.prim);
         let count = self.lanes * k * base.prim.size() / bytes;
         let mut at = 0;
         for r in 0..columns[0].len() {

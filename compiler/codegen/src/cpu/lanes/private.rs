@@ -271,8 +271,7 @@ impl Group<'_, '_> {
 
     /// The address of the elements of all lanes whose index in the first one this is.
     fn part_address(&mut self, local: Local, index: Value) -> Value {
-        let element = self.e.b.ins().isub(index, local.first);
-        let place = self.e.b.ins().imul_imm_s(element, self.lanes as i64);
+        let place = self.place(local, &Lanes::Steps(index, 1));
         self.e.element(local.elements, place)
     }
 

@@ -43,9 +43,7 @@ fn consumer(block: &Block, users: &Users, first: usize, fuser: &Fuser) -> Option
     let kept = |v: Var| block.results.contains(&v.into()) || fuser.vars.is_opaque(v);
     let (b, _) = straight(&block.stms[second])?;
     let by_position = made.pat.iter().all(|p| {
-        let mut here = 0;
-        let body = b.body.stms.iter().filter(|s| is_read(s, p.var, b));
-        body.for_each(|_| here += 1);
+        let here = b.body.stms.iter().filter(|s| is_read(s, p.var, b)).count();
         here == block.stms[second].op.uses_of(p.var)
     });
     let fits = a.space == b.space
