@@ -68,7 +68,7 @@ impl Classes {
         body.bound().iter().for_each(|v| _ = classes.divisors.remove(v));
         while indices == Indices::Apart && classes.indices(body) {}
         classes.flags(body);
-        classes.interleaved = Rc::new(Interleaved::new(body, &classes));
+        classes.interleaved = Rc::new(Interleaved::new(pos, body, &classes));
         classes
     }
 

@@ -15,11 +15,11 @@
 
 use super::class::{Class, Classes};
 use par_ir::Var;
+use par_ir::access::{Access, Facts, Form};
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::effects::Effects;
-use par_ir::prim::{BinOp, PrimOp};
+use par_ir::tuning;
 use par_ir::ty::Atom;
-use par_ir::{Prim, tuning};
 use std::collections::{HashMap, HashSet};
 
 /// Columns of the same rows.
@@ -49,21 +49,21 @@ struct Read {
     array: Var,
     index: Atom,
     step: i64,
-    sum: Sum,
+    form: Form,
 }
 
-/// A multiple of a number, and a constant that is added.
-#[derive(Clone, Copy)]
-struct Sum {
-    of: Atom,
-    times: i64,
-    constant: i64,
+impl Read {
+    /// The constant by which the index of another read of such rows is greater.
+    fn distance(&self, other: &Read) -> Option<i64> {
+        let alike = self.array == other.array && self.step == other.step;
+        other.form.minus(&self.form).as_constant().filter(|_| alike)
+    }
 }
 
 /// Facts about the integers of a body.
 struct Integers<'c> {
     classes: &'c Classes,
-    sums: HashMap<Var, Sum>,
+    access: Access<'c>,
     /// Variables that are computed from positions.
     near: HashSet<Var>,
     /// Variables that are computed from elements that are read.
@@ -71,12 +71,15 @@ struct Integers<'c> {
 }
 
 impl Interleaved {
-    /// The groups of a body whose variables have these classes.
-    pub fn new(body: &Body, classes: &Classes) -> Interleaved {
+    /// The groups of a body at these positions, whose variables have these classes.
+    pub fn new(pos: Var, body: &Body, classes: &Classes) -> Interleaved {
         let mut found = Interleaved::default();
-        let (near, elements) = (HashSet::new(), HashSet::new());
-        let mut integers = Integers { classes, sums: HashMap::new(), near, elements };
-        found.body(body, &mut integers);
+        let facts = Facts::default();
+        if has_short_rows(body, classes) {
+            let access = Access::along(pos, body, &facts);
+            let (near, elements) = (HashSet::new(), HashSet::new());
+            found.body(body, &mut Integers { classes, access, near, elements });
+        }
         found
     }
 
@@ -106,19 +109,25 @@ impl Interleaved {
 
     /// Groups reads that nothing stands between.
     fn close(&mut self, mut open: Vec<Read>) {
-        while let Some(first) = open.first() {
-            let key = |r: &Read| (r.array, r.step, r.sum.of, r.sum.times);
-            let wanted = key(first);
-            let (alike, others): (Vec<Read>, Vec<Read>) = open.into_iter().partition(|r| key(r) == wanted);
+        while !open.is_empty() {
+            let (mut alike, mut others) = (Vec::new(), Vec::new());
+            let first = open.remove(0);
+            for read in open {
+                match first.distance(&read) {
+                    Some(distance) => alike.push((read, distance)),
+                    None => others.push(read),
+                }
+            }
+            alike.insert(0, (first, 0));
             self.windows(&alike);
             open = others;
         }
     }
 
-    /// Groups reads whose indices differ by constants only.
-    fn windows(&mut self, reads: &[Read]) {
-        let step = reads[0].step;
-        let mut offsets: Vec<i64> = reads.iter().map(|r| r.sum.constant).collect();
+    /// Groups reads whose indices differ by constants only: how far each is from that of the first.
+    fn windows(&mut self, reads: &[(Read, i64)]) {
+        let step = reads[0].0.step;
+        let mut offsets: Vec<i64> = reads.iter().map(|(_, offset)| *offset).collect();
         offsets.sort_unstable();
         offsets.dedup();
         let mut next = i64::MIN;
@@ -129,27 +138,35 @@ impl Interleaved {
             }
             next = last;
             let number = self.rows.len();
-            let members: Vec<&Read> =
-                reads.iter().filter(|r| (*first..=last).contains(&r.sum.constant)).collect();
+            let members: Vec<&(Read, i64)> =
+                reads.iter().filter(|(_, offset)| (*first..=last).contains(offset)).collect();
             let mut columns = vec![false; step as usize];
-            for r in &members {
-                let column = (r.sum.constant - first) as usize;
+            for (read, offset) in &members {
+                let column = (offset - first) as usize;
                 columns[column] = true;
-                self.of.insert(r.var, (number, column));
+                self.of.insert(read.var, (number, column));
             }
-            let Read { var: leader, array, index, sum, .. } = *members[0];
-            let offset = first.wrapping_sub(sum.constant);
+            let (Read { var: leader, array, index, .. }, distance) = members[0];
+            let (leader, array, index, offset) = (*leader, *array, *index, first.wrapping_sub(*distance));
             self.rows.push(Rows { array, index, offset, reads: columns, leader });
         }
     }
 }
 
-impl Integers<'_> {
-    fn sum(&self, x: &Atom) -> Sum {
-        let plain = Sum { of: *x, times: 1, constant: 0 };
-        x.var().and_then(|v| self.sums.get(&v)).copied().unwrap_or(plain)
-    }
+/// The step of a read whose index grows by the length of a short row from lane to lane.
+fn short_step(stm: &Stm, classes: &Classes) -> Option<i64> {
+    let Exp::Index(_, index) = &stm.exp else { return None };
+    let Class::Steps(step) = classes.atom(index.first()?) else { return None };
+    (2..=tuning::LANES_COLUMNS).contains(&step).then_some(step)
+}
 
+/// True if a body, or one inside it, reads elements that are so far apart.
+fn has_short_rows(body: &Body, classes: &Classes) -> bool {
+    let inside = |s: &Stm| s.exp.own_bodies().into_iter().any(|b| has_short_rows(b, classes));
+    body.stms.iter().any(|s| short_step(s, classes).is_some() || inside(s))
+}
+
+impl Integers<'_> {
     fn note(&mut self, stm: &Stm) {
         let xs = match &stm.exp {
             Exp::Index(..) => {
@@ -168,21 +185,6 @@ impl Integers<'_> {
         if xs.iter().any(|a| is_in(&self.elements, a)) {
             self.elements.insert(stm.pat[0].var);
         }
-        if let Exp::Atom(a) = &stm.exp {
-            self.sums.insert(stm.pat[0].var, self.sum(a));
-        }
-        let Exp::Prim(PrimOp::Bin(op, Prim::I64), xs) = &stm.exp else { return };
-        let (x, c) = match (op, xs[0].as_i64(), xs[1].as_i64()) {
-            (BinOp::Add | BinOp::Mul | BinOp::Sub, _, Some(c)) => (self.sum(&xs[0]), c),
-            (BinOp::Add | BinOp::Mul, Some(c), _) => (self.sum(&xs[1]), c),
-            _ => return,
-        };
-        let sum = match op {
-            BinOp::Add => Sum { constant: x.constant.wrapping_add(c), ..x },
-            BinOp::Sub => Sum { constant: x.constant.wrapping_sub(c), ..x },
-            _ => Sum { times: x.times.wrapping_mul(c), constant: x.constant.wrapping_mul(c), ..x },
-        };
-        self.sums.insert(stm.pat[0].var, sum);
     }
 
     /// True if reads must not be done before a statement: it may end the group because of where the positions are, or change an array.
@@ -197,14 +199,12 @@ impl Integers<'_> {
         }
     }
 
-    /// A read whose index grows by the length of a short row from lane to lane.
     fn read(&self, stm: &Stm) -> Option<Read> {
+        let step = short_step(stm, self.classes)?;
         let Exp::Index(array, index) = &stm.exp else { return None };
         let ([index], [p]) = (&index[..], &stm.pat[..]) else { return None };
-        let Class::Steps(step) = self.classes.atom(index) else { return None };
-        let is_short = (2..=tuning::LANES_COLUMNS).contains(&step);
         let in_lanes = !self.classes.is_apart(p.var) && !self.classes.is_private(*array);
-        let sum = self.sum(index);
-        (is_short && in_lanes).then_some(Read { var: p.var, array: *array, index: *index, step, sum })
+        let form = self.access.form(*index).filter(|_| in_lanes)?;
+        Some(Read { var: p.var, array: *array, index: *index, step, form })
     }
 }
