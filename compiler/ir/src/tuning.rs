@@ -209,6 +209,8 @@ pub const LANES_APART: usize = 32;
 pub const LANES_GATHER: usize = 3;
 /// The same where the processor has no gathers: indices leave vectors, and elements enter them, one by one.
 pub const LANES_LOADS: usize = 4;
+/// What storing the element of a lane at a place of its own costs: the index and the element leave vectors.
+pub const LANES_STORE: usize = 3;
 /// The additional cost of loads of bytes into lanes: an alphabet of 64 bytes took 2.0 times as long in lanes as one by one.
 pub const LANES_NARROW: usize = 2;
 /// Factor of the time of an addition that a shift to the left takes, if it is a multiplication by a power of two that is made for each lane.
@@ -228,6 +230,12 @@ pub const LANES_WAITING: usize = 24;
 /// The same for a loop with a number of iterations in each lane, in which lanes read at places of their own: rows of a sparse matrix with
 /// lengths that differ much took 20 times as long as one after the other.
 pub const LANES_WAITING_COUNTED: usize = 128;
+/// The same where a group is left if its lanes differ much.
+pub const LANES_WAITING_EVEN: usize = 32;
+/// How much longer than the mean of the lanes the longest may count.
+pub const LANES_EVEN: i64 = 2;
+/// Iterations by which lanes may differ besides.
+pub const LANES_EVEN_FEW: i64 = 4;
 /// Of 10: what groups may cost for them to pay.
 pub const LANES_LESS: usize = 8;
 /// The same for the rows of a ragged space. Their groups often end early, with a jump that was not foreseen, and what is gathered one by

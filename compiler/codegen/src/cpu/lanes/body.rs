@@ -10,7 +10,7 @@ use cranelift::prelude::*;
 use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::ty::Atom;
-use par_ir::{Prim, Scalar, Var};
+use par_ir::{Prim, Scalar, Var, tuning};
 use par_runtime::op::call::is_call;
 
 impl Group<'_, '_> {
@@ -63,11 +63,15 @@ impl Group<'_, '_> {
                 vec![]
             }
             Exp::Update { arr, at, value } => {
-                let (Some(local), [At::Index(i)]) = (self.local.get(arr).copied(), &at[..]) else {
-                    return Err("a group updates an array that is not its own".into());
+                let [At::Index(i)] = &at[..] else {
+                    return Err("a group updates more than an element".into());
                 };
                 let (index, x) = (self.atom(i)?, self.atom(value)?);
-                self.store_part(local, &index, &x);
+                match (self.local.get(arr).copied(), self.e.arrays.get(arr).copied()) {
+                    (Some(local), _) => self.store_part(local, &index, &x),
+                    (None, Some(base)) => self.store_own(base, &index, &x),
+                    _ => return Err("a group updates an array that is not its own".into()),
+                }
                 vec![]
             }
             Exp::If { cond, then, other } => self.branch(cond, then, other, &stm.pat)?,
@@ -379,9 +383,12 @@ impl Group<'_, '_> {
     ) -> Result<Vec<Lanes>, Unsupported> {
         let zero = self.e.constant(Scalar::zero(prim));
         let less = PrimOp::Cmp(CmpOp::Lt, prim);
+        let together = matches!(bound, Lanes::Same(_));
+        if !together && !self.conditional && self.classes.goes_apart(body) {
+            self.stay_if_even(&bound, prim);
+        }
         let mut looping = Looping::start(self, initial, state);
         let enter = self.less(less, zero, &bound);
-        let together = matches!(bound, Lanes::Same(_));
         looping.enter(self, together, enter, &[zero]);
         let i = looping.extra[0];
         self.bind(index, Lanes::Same(i));
@@ -394,6 +401,19 @@ impl Group<'_, '_> {
         let next_i = self.e.b.ins().iadd_imm_s(i, 1);
         let repeat = self.less(less, next_i, &bound);
         Ok(looping.end(self, repeat, &[next_i], next, state))
+    }
+
+    /// Leaves the group if lanes count so differently that most of them would wait.
+    fn stay_if_even(&mut self, bound: &Lanes, prim: Prim) {
+        let counts = self.apart(bound, prim);
+        let most = self.tree(&counts, |s, a, b| s.e.b.ins().smax(a, b));
+        let sum = self.tree(&counts, |s, a, b| s.e.b.ins().iadd(a, b));
+        let all = self.e.b.ins().imul_imm_s(most, self.lanes as i64);
+        let few = tuning::LANES_EVEN_FEW * self.lanes as i64;
+        let limit = self.e.b.ins().imul_imm_s(sum, tuning::LANES_EVEN);
+        let limit = self.e.b.ins().iadd_imm_s(limit, few);
+        let even = self.e.b.ins().icmp(IntCC::SignedLessThanOrEqual, all, limit);
+        self.stay_if(even);
     }
 
     fn less(&mut self, less: PrimOp, i: Value, bound: &Lanes) -> Lanes {

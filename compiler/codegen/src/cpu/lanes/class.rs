@@ -82,6 +82,15 @@ impl Classes {
         self.private.contains(&array)
     }
 
+    /// True if lanes read or update arrays at places of their own.
+    pub fn goes_apart(&self, body: &Body) -> bool {
+        body.stms.iter().any(|s| match &s.exp {
+            Exp::Index(_, index) => self.atom(&index[0]) == Class::Each,
+            Exp::Update { arr, .. } => !self.is_private(*arr),
+            e => e.own_bodies().into_iter().any(|b| self.goes_apart(b)),
+        })
+    }
+
     /// And of what combines the results of a body, where some accumulators are the same in all lanes.
     pub fn with_operator(
         mut self,

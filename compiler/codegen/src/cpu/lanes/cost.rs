@@ -3,9 +3,10 @@
 use super::class::{Class, Classes, Indices};
 use super::columns::{columns, interleaving};
 use super::division::Division;
+use super::waits::waits;
 use crate::cpu::emit::clif_type;
 use crate::free::for_each_use;
-use par_ir::core::{Body, Exp, LoopForm, Stm};
+use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::tuning;
 use par_ir::ty::Atom;
@@ -150,7 +151,7 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
     let size = Size { lanes, bytes: width };
     // Whether there are groups must not depend on the processor, if results do.
     let priced = if is_exact { size } else { Size { bytes: BYTES, ..size } };
-    let pricing = Pricing { classes, size: priced, masked: false };
+    let pricing = Pricing { classes, size: priced, masked: false, inside: false };
     let mut total = pricing.body(bodies[0]);
     // As often as an iteration of a loop over them is assumed.
     total.group += 4 * lanes * moved.min(tuning::LANES_ITERATIONS);
@@ -297,11 +298,17 @@ struct Pricing<'c> {
     size: Size,
     /// Not all lanes are here.
     masked: bool,
+    /// In a loop or a branch, from where the group is not left because its lanes count differently.
+    inside: bool,
 }
 
 impl Pricing<'_> {
     fn masked(self) -> Self {
         Pricing { masked: true, ..self }
+    }
+
+    fn inside(self) -> Self {
+        Pricing { inside: true, ..self }
     }
 
     fn body(&self, body: &Body) -> Cost {
@@ -343,7 +350,7 @@ impl Pricing<'_> {
                 Cost { group, single: n }
             }
             Exp::If { cond, then, other } => self.branch(self.classes.atom(cond), then, other),
-            Exp::Loop { form, body, .. } => self.repeat(form, body),
+            Exp::Loop { params, form, body } => self.repeat(params, form, body),
             Exp::Prim(op, xs) => Cost { group: 1, single: n }.times(weight(*op, xs)),
             _ => Cost { group: 1, single: n },
         }
@@ -361,8 +368,14 @@ impl Pricing<'_> {
         let single = self.size.lanes;
         match exp {
             Exp::If { cond, then, other } => self.branch(self.classes.atom(cond), then, other),
-            Exp::Loop { form, body, .. } => self.repeat(form, body),
-            Exp::Update { .. } => Cost { group: if self.masked { 4 } else { 2 }, single },
+            Exp::Loop { params, form, body } => self.repeat(params, form, body),
+            Exp::Update { arr, .. } if self.classes.is_private(*arr) => {
+                Cost { group: if self.masked { 4 } else { 2 }, single }
+            }
+            Exp::Update { .. } => {
+                let of_lane = tuning::LANES_STORE + if self.masked { 2 } else { 0 };
+                Cost { group: of_lane * single, single }
+            }
             _ => Cost { group: if self.masked { 8 } else { 2 }, single },
         }
     }
@@ -370,14 +383,6 @@ impl Pricing<'_> {
     /// Whether the processor gathers elements of a type.
     fn gathers(&self, p: Prim) -> bool {
         gathers(p, self.size.bytes)
-    }
-
-    /// Whether lanes read at places of their own.
-    fn gathers_in(&self, body: &Body) -> bool {
-        body.stms.iter().any(|s| match &s.exp {
-            Exp::Index(_, index) => self.classes.atom(&index[0]) == Class::Each,
-            e => e.own_bodies().into_iter().any(|b| self.gathers_in(b)),
-        })
     }
 
     fn prim(&self, op: PrimOp, xs: &[Atom], var: Var) -> Cost {
@@ -400,7 +405,7 @@ impl Pricing<'_> {
 
     /// All lanes go both ways, if they differ.
     fn branch(&self, cond: Class, then: &Body, other: &Body) -> Cost {
-        let inner = if cond == Class::Each { self.masked() } else { *self };
+        let inner = if cond == Class::Each { self.masked() } else { *self }.inside();
         let (a, b) = (inner.body(then), inner.body(other));
         let single = self.size.lanes + (a.single + b.single) / 2;
         let results: usize = then.results.len() * self.size.lanes / 4;
@@ -410,18 +415,23 @@ impl Pricing<'_> {
         }
     }
 
-    fn repeat(&self, form: &LoopForm, body: &Body) -> Cost {
+    fn repeat(&self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Cost {
         let (together, test, waiting) = match form {
             LoopForm::For { bound, .. } => {
-                (self.classes.atom(bound) == Class::Same, Cost::default(), tuning::LANES_WAITING_COUNTED)
+                let waiting =
+                    if self.inside { tuning::LANES_WAITING_COUNTED } else { tuning::LANES_WAITING_EVEN };
+                (self.classes.atom(bound) == Class::Same, Cost::default(), waiting)
             }
             LoopForm::While(cond) => {
-                (self.classes.atom(&cond.results[0]) == Class::Same, self.body(cond), tuning::LANES_WAITING)
+                let test = self.inside().body(cond);
+                (self.classes.atom(&cond.results[0]) == Class::Same, test, tuning::LANES_WAITING)
             }
         };
-        let mut cost = self.body(body).plus(test);
+        let waits = (tuning::LANES_CHAIN - 1) * waits(params, body);
+        let waits = Cost { group: waits, single: waits * self.size.lanes };
+        let mut cost = self.inside().body(body).plus(test).plus(waits);
         if !together {
-            let waiting = if self.gathers_in(body) { waiting } else { tuning::LANES_WAITING };
+            let waiting = if self.classes.goes_apart(body) { waiting } else { tuning::LANES_WAITING };
             cost.group = cost.group * waiting / 16 + body.results.len();
         }
         cost.times(tuning::LANES_ITERATIONS)

@@ -46,6 +46,7 @@ mod scan;
 mod segments;
 mod steps;
 mod value;
+mod waits;
 mod whole;
 
 use super::emit::{Base, Emitter, Unsupported, args};
@@ -294,9 +295,10 @@ pub fn obstacle(kernel: &Kernel) -> &'static str {
 /// The plan, on groups, of a map that updates parts of arrays.
 fn in_parts(kernel: &Kernel, width: usize) -> Option<Plan> {
     let (body, private) = private::split(kernel)?;
-    let arrays: HashSet<Var> = private.iter().map(|p| p.array).collect();
+    let transposed = || private.iter().filter_map(|p| Some((p.array, p.part()?)));
+    let arrays: HashSet<Var> = transposed().map(|(array, _)| array).collect();
     let classes = |indices| Classes::new((kernel.pos, 1), &body, indices).with_private(arrays.clone());
-    let moved = private.iter().map(|p| p.part as usize).sum();
+    let moved = transposed().map(|(_, part)| part as usize).sum();
     let (classes, size) = cost::choose(classes, &[&body], Setting { moved, ..Setting::of_map(width) })?;
     if !private::has_parts(&body, &classes, &private) {
         return None;

@@ -14,6 +14,9 @@
 //!
 //! That is so if all indices of the array are a multiple of the position and something that is the same for all of them, and is proved to be
 //! inside of the part. Nothing is stored before the end, so a group can be left.
+//!
+//! Other arrays, with any number of elements for a position, stay in memory if they are only written: every lane stores its own element. A group
+//! that is left there has stored what single positions store once more.
 
 use super::class::{Class, Classes};
 use super::value::Lanes;
@@ -25,7 +28,7 @@ use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::ty::Atom;
 use par_ir::{Prim, Var, tuning};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// An array with parts for positions.
 #[derive(Clone)]
@@ -33,8 +36,23 @@ pub struct Private {
     /// The variable that stands for all versions of it.
     pub array: Var,
     prim: Prim,
-    /// Elements of a part.
-    pub part: i64,
+    pub place: Place,
+}
+
+/// Where a group has its parts of an array.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Place {
+    /// So many elements of each lane, transposed.
+    Transposed(i64),
+    /// In memory, where they are only written.
+    Memory,
+}
+
+impl Private {
+    /// The elements of a part that is held transposed.
+    pub fn part(&self) -> Option<i64> {
+        if let Place::Transposed(part) = self.place { Some(part) } else { None }
+    }
 }
 
 /// A group's parts of an array.
@@ -51,17 +69,23 @@ pub fn split(kernel: &Kernel) -> Option<(Body, Vec<Private>)> {
     let KernelKind::Map(outs) = &kernel.kind else { return None };
     let states = outs.iter().filter_map(|o| if let Out::Own { state, .. } = o { Some(state) } else { None });
     let states: Vec<&Param> = states.collect();
-    let mut places = Places { of: states.iter().map(|p| (p.var, p.var)).collect(), uses: vec![] };
+    let of = states.iter().map(|p| (p.var, p.var)).collect();
+    let mut places = Places { of, uses: vec![], read: HashSet::new() };
     let body = places.body(&kernel.body)?;
     let none = Facts::default();
     let access = Access::along(kernel.pos, &kernel.body, &none);
     let private = |state: &&Param| {
         let prim = state.ty.prim();
         let indices = places.uses.iter().filter(|(array, _)| *array == state.var).map(|(_, i)| *i);
-        let parts = indices.map(|i| part(&access, i)).collect::<Option<Vec<i64>>>()?;
-        let part = *parts.first().filter(|part| parts.iter().all(|p| p == *part))?;
-        let fits = matches!(prim.size(), 4 | 8) && (2..=tuning::LANES_PART).contains(&part);
-        fits.then_some(Private { array: state.var, prim, part })
+        let parts = indices.map(|i| part(&access, i)).collect::<Option<Vec<i64>>>();
+        let part = parts.and_then(|parts| parts.first().copied().filter(|p| parts.iter().all(|q| q == p)));
+        let fits = |part: &i64| matches!(prim.size(), 4 | 8) && (2..=tuning::LANES_PART).contains(part);
+        let place = match part.filter(fits) {
+            Some(part) => Place::Transposed(part),
+            None if places.read.contains(&state.var) => return None,
+            None => Place::Memory,
+        };
+        Some(Private { array: state.var, prim, place })
     };
     let all = states.iter().map(private).collect::<Option<Vec<_>>>()?;
     (!all.is_empty()).then_some((body, all))
@@ -82,6 +106,8 @@ fn part(access: &Access, index: Atom) -> Option<i64> {
 struct Places {
     of: HashMap<Var, Var>,
     uses: Vec<(Var, Atom)>,
+    /// Arrays that are read.
+    read: HashSet<Var>,
 }
 
 impl Places {
@@ -120,6 +146,7 @@ impl Places {
             Exp::Index(arr, at) => match self.place((*arr).into()) {
                 Some(array) => {
                     self.uses.push((array, at[0]));
+                    self.read.insert(array);
                     Exp::Index(array, at.clone())
                 }
                 None => stm.exp.clone(),
@@ -163,7 +190,8 @@ impl Places {
 /// True if classes show all parts as such.
 pub fn has_parts(body: &Body, classes: &Classes, private: &[Private]) -> bool {
     let fits = |array: Var, index: Atom| {
-        private.iter().filter(|p| p.array == array).all(|p| classes.atom(&index) == Class::Steps(p.part))
+        let mut parts = private.iter().filter(|p| p.array == array).filter_map(Private::part);
+        parts.all(|part| classes.atom(&index) == Class::Steps(part))
     };
     body.stms.iter().all(|s| match &s.exp {
         Exp::Index(array, at) => fits(*array, at[0]),
@@ -176,56 +204,57 @@ impl Group<'_, '_> {
     /// Fetches the parts of the positions from `pos` of arrays with these lengths. The group is left if one ends before the last part does.
     pub fn fetch_parts(&mut self, plan: &Plan, pos: Value, lengths: &[Value]) {
         for (p, len) in plan.private.iter().zip(lengths) {
-            let first = self.e.b.ins().imul_imm_s(pos, p.part);
-            let end = self.e.b.ins().iadd_imm_s(first, p.part * self.lanes as i64);
+            let Some(part) = p.part() else { continue };
+            let first = self.e.b.ins().imul_imm_s(pos, part);
+            let end = self.e.b.ins().iadd_imm_s(first, part * self.lanes as i64);
             let inside = self.e.b.ins().icmp(IntCC::SignedLessThanOrEqual, end, *len);
             self.stay_if(inside);
-            let bytes = p.part as usize * self.lanes * p.prim.size();
+            let bytes = part as usize * self.lanes * p.prim.size();
             // Aligned to 64 bytes.
             let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes as u32, 6);
             let slot = self.e.b.create_sized_stack_slot(data);
             let address = self.e.b.ins().stack_addr(types::I64, slot, 0);
             let local = Local { elements: Base { address, prim: p.prim, changes: true }, first };
             self.local.insert(p.array, local);
-            self.each_block(p, |s, base, (index, count)| match count {
+            self.each_block(p, part, |s, base, (index, count)| match count {
                 1 => {
-                    let index = Lanes::Steps(index, p.part);
+                    let index = Lanes::Steps(index, part);
                     let x = s.gather_lanes(base, &index, None, false);
                     s.store_part(local, &index, &x);
                 }
-                _ => s.fetch_block(base, local, (index, p.part)),
+                _ => s.fetch_block(base, local, (index, part)),
             });
         }
     }
 
     /// Stores the parts where they come from.
     pub fn store_parts(&mut self, plan: &Plan) {
-        for p in &plan.private {
+        for (p, part) in plan.private.iter().filter_map(|p| Some((p, p.part()?))) {
             let local = self.local[&p.array];
-            self.each_block(p, |s, base, (index, count)| match count {
+            self.each_block(p, part, |s, base, (index, count)| match count {
                 1 => {
-                    let index = Lanes::Steps(index, p.part);
+                    let index = Lanes::Steps(index, part);
                     let x = s.load_part(local, &index);
                     s.replace(base, &index, &x);
                 }
-                _ => s.store_block(base, local, (index, p.part)),
+                _ => s.store_block(base, local, (index, part)),
             });
         }
     }
 
     /// Elements of a part that are transposed together: as many as a register has, if that works out.
-    fn block(&self, p: &Private) -> i64 {
+    fn block(&self, p: &Private, part: i64) -> i64 {
         let per = (self.bytes / p.prim.size()) as i64;
-        let fits = p.part % per == 0 && self.lanes as i64 % per == 0;
+        let fits = part % per == 0 && self.lanes as i64 % per == 0;
         if fits && self.stores_columns(p.prim, per) { per } else { 1 }
     }
 
     /// `code` for each block of a part, with the index of its first element in the first lane and the number of its elements.
-    fn each_block(&mut self, p: &Private, code: impl FnOnce(&mut Self, Base, (Value, i64))) {
-        let (base, first, count) = (self.e.arrays[&p.array], self.local[&p.array].first, self.block(p));
+    fn each_block(&mut self, p: &Private, part: i64, code: impl FnOnce(&mut Self, Base, (Value, i64))) {
+        let (base, first, count) = (self.e.arrays[&p.array], self.local[&p.array].first, self.block(p, part));
         let (again, exit) = (self.e.b.create_block(), self.e.b.create_block());
         let index = self.e.params_like(again, &[first])[0];
-        let end = self.e.b.ins().iadd_imm_s(first, p.part);
+        let end = self.e.b.ins().iadd_imm_s(first, part);
         self.e.b.ins().jump(again, &args(&[first]));
         self.e.b.switch_to_block(again);
         code(self, base, (index, count));
@@ -288,6 +317,22 @@ impl Group<'_, '_> {
     pub fn load_part(&mut self, local: Local, index: &Lanes) -> Lanes {
         let place = self.place(local, index);
         self.load_row(local.elements, place)
+    }
+
+    /// Stores an element of every lane that is here, of an array in memory.
+    pub fn store_own(&mut self, base: Base, index: &Lanes, x: &Lanes) {
+        let Some(active) = self.active.clone() else { return self.replace(base, index, x) };
+        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, base.prim.size() as u32, 3);
+        let slot = self.e.b.create_sized_stack_slot(slot);
+        let nowhere = self.e.b.ins().stack_addr(types::I64, slot, 0);
+        let lanes = self.apart(index, Prim::I64).into_iter().zip(self.apart(x, base.prim));
+        let lanes: Vec<_> = lanes.zip(self.apart(&active, Prim::Bool)).collect();
+        for ((i, x), is_here) in lanes {
+            let there = self.e.element(base, i);
+            let address = self.e.b.ins().select(is_here, there, nowhere);
+            let zero = self.e.i64(0);
+            self.e.store(Base { address, ..base }, zero, x);
+        }
     }
 
     /// Stores an element of every lane that is here.
