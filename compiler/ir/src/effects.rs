@@ -47,6 +47,11 @@ pub trait Effects {
         self.has(DIVERGES)
     }
 
+    /// True if it may show a value. For code that is run twice.
+    fn may_show(&self) -> bool {
+        self.has(SHOWS)
+    }
+
     /// True if it may fail, diverge or show a value. For code that is removed, moved past other code, or duplicated.
     fn has_effect(&self) -> bool {
         self.has(ANY)

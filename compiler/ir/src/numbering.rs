@@ -74,7 +74,9 @@ fn canonical(op: PrimOp, args: &[Atom]) -> (PrimOp, Vec<Atom>) {
 fn commutes(op: PrimOp) -> bool {
     use BinOp::{Add, And, Max, Min, Mul, MulHi, Or, Xor};
     match op {
-        PrimOp::Bin(op, p) => !p.is_float() && matches!(op, Add | Mul | And | Or | Xor | Min | Max | MulHi),
+        // Of floats `min` and `max` give the second of two zeros.
+        PrimOp::Bin(Add | Mul, _) => true,
+        PrimOp::Bin(And | Or | Xor | Min | Max | MulHi, p) => !p.is_float(),
         PrimOp::Cmp(op, _) => matches!(op, CmpOp::Eq | CmpOp::Ne),
         _ => false,
     }

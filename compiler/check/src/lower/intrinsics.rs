@@ -71,20 +71,21 @@ impl<'p> Lower<'p> {
             ("order_word", [Val::Scalar(w, _), x]) => self.order_word(*w, x)?,
             ("sort_by_word", [Val::Scalar(w, _), ks, vs]) => self.sort_by_word(*w, ks.clone(), vs.clone())?,
             ("jvp" | "jvp2" | "vjp" | "vjp2", [f, x, direction]) => {
-                let forward = name.starts_with("jvp");
+                let (forward, both) = (name.starts_with("jvp"), name.ends_with('2'));
                 let (y, change) =
-                    if forward { self.jvp(f, x, direction)? } else { self.vjp(f, x, direction)? };
+                    if forward { self.jvp(f, x, direction)? } else { self.vjp(f, x, direction, both)? };
                 let (like, shape) = if forward { (&y, types.get(1)) } else { (x, types.first()) };
                 let change = self.with_constructors(change, like, shape.unwrap_or(&Shape::Unknown));
-                if name.ends_with('2') { Val::Tuple(vec![y, change]) } else { change }
+                if both { Val::Tuple(vec![y, change]) } else { change }
             }
             ("gradient_error", [f, x]) => self.gradient_error(f, x)?,
             ("with_vjp", [f, back, x]) => self.with_vjp(f, back, x)?,
             ("with_vjp_tape", [f, back, x]) => self.with_vjp_tape(f, back, x)?,
             ("grad" | "value_and_grad", [f, x]) => {
-                let (y, change) = self.grad(f, x)?;
+                let both = name == "value_and_grad";
+                let (y, change) = self.grad(f, x, both)?;
                 let change = self.with_constructors(change, x, types.first().unwrap_or(&Shape::Unknown));
-                if name == "grad" { change } else { Val::Tuple(vec![y, change]) }
+                if both { Val::Tuple(vec![y, change]) } else { change }
             }
             ("leq", [a, b]) => Val::bool(self.less_or_equal(a, b)?),
             _ => return Ok(None),

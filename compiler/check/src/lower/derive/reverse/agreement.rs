@@ -17,7 +17,7 @@ impl<'p> Lower<'p> {
         let v = self.some_direction(x)?;
         let (y, dy) = self.jvp(f, x, &v)?;
         let w = self.some_direction(&y)?;
-        let (_, dx) = self.vjp(f, x, &w)?;
+        let (_, dx) = self.vjp(f, x, &w, false)?;
         let (forward, all_forward) = self.products(&dy, &w)?;
         let (backward, all_backward) = self.products(&v, &dx)?;
         let p = Prim::F64;

@@ -2,7 +2,7 @@
 
 use super::super::{Mode, is_float};
 use super::need::needed;
-use super::record::{TAPES, Tapes, flat, last_tapes};
+use super::record::{Tape, flat, tape_of};
 use super::replay::Frame;
 use super::{Lower, R, Reverse, Scope};
 use par_ir::core::{Body, Exp, Fun, FunId, Param};
@@ -17,7 +17,7 @@ impl Reverse {
         (pat, adjoints): (&[Param], &[Option<Atom>]),
         id: FunId,
         args: &[Atom],
-        tapes: Option<Tapes>,
+        tape: Option<Tape>,
     ) -> R<()> {
         let given = lo.derivatives.given.get(&id).copied();
         if args[..given.map_or(0, |g| g.captured)].iter().any(|a| self.is_active(*a)) {
@@ -31,7 +31,7 @@ impl Reverse {
         let (old, new) =
             (lo.out.funs[id.0 as usize].params.clone(), lo.out.funs[made.0 as usize].ret.clone());
         let mut all = args.to_vec();
-        all.extend(tapes.into_iter().flat_map(flat));
+        all.extend(tape.into_iter().flat_map(flat));
         for (i, (p, d)) in pat.iter().zip(adjoints).enumerate() {
             if given.is_some_and(|g| i >= g.results) {
                 all.push(p.var.into());
@@ -122,14 +122,16 @@ impl Lower<'_> {
         body: Body,
     ) -> R<Vec<Atom>> {
         let (given, rest) = params.split_at(fun.params.len());
-        let (tapes, adjoints) = rest.split_at(2 * TAPES.len());
+        let Some((tape, adjoints)) = rest.split_first_chunk() else {
+            return Err(self.internal("a function that goes backward has a tape"));
+        };
         let mut reverse = Reverse { scopes: vec![Scope::default()], called: true, ..Reverse::default() };
         for p in given.iter().filter(|p| is_float(&p.ty)) {
             reverse.input(p.var);
         }
         reverse.note_active(self, &body.stms);
         reverse.needed = needed(&body);
-        reverse.tape = Some(Frame::new(last_tapes(tapes).map(|t| t.1)));
+        reverse.tape = Some(Frame::new(tape_of(tape).1));
         let steps = reverse.forward(self, body.stms)?;
         let results = body.results.iter().zip(&fun.ret).filter(|(_, p)| is_float(&p.ty) || shapes(&p.ty));
         for ((a, p), d) in results.zip(adjoints) {

@@ -24,7 +24,7 @@ pub(super) struct Rows<'a> {
     /// Further arrays, whose rows are needed.
     pub extra: Vec<Var>,
     /// Tapes of the calls in the rows.
-    pub tapes: Option<[Var; 2]>,
+    pub tapes: Option<Var>,
     pub window: Option<Window<'a>>,
 }
 
@@ -78,7 +78,6 @@ impl Reverse {
         rows: &Rows,
         adjoints: &mut AdjointsOf<'_, 'p>,
     ) -> R<()> {
-        let tapes = rows.tapes.map_or_else(Vec::new, |t| t.to_vec());
         let distant = self.distant(lo, rows);
         let start = rows.window.as_ref().map_or(Atom::i64(0), |w| w.start);
         let index = match distant[..] {
@@ -86,7 +85,7 @@ impl Reverse {
             _ => Some(lo.places_from(start, rows.width)?),
         };
         let all: Vec<Var> =
-            rows.inputs.iter().chain(&rows.extra).chain(&tapes).chain(&index).copied().collect();
+            rows.inputs.iter().chain(&rows.extra).chain(&rows.tapes).chain(&index).copied().collect();
         let arrays: Vec<Val<'p>> = all.iter().map(|v| lo.val_of(*v)).collect();
         let mut exports = Vec::new();
         let made = lo.map_over(rows.width, &arrays, &mut |lo, vals| {
@@ -94,7 +93,7 @@ impl Reverse {
                 vals.iter().zip(&all).map(|(val, v)| row_atom(lo, val, *v)).collect::<R<_>>()?;
             let (given, extra) = atoms.split_at(rows.inputs.len());
             let (extra, tapes) = extra.split_at(rows.extra.len());
-            let (tapes, index) = tapes.split_at(rows.tapes.map_or(0, |t| t.len()));
+            let (tapes, index) = tapes.split_at(usize::from(rows.tapes.is_some()));
             let is_distant = |i: &usize| distant.contains(i);
             let own: Vec<Var> = given
                 .iter()
@@ -103,8 +102,8 @@ impl Reverse {
                 .filter_map(|(_, a)| a.var())
                 .collect();
             let (mut scope, ()) = self.inside(own, |rev| {
-                if let [integers, floats] = tapes {
-                    rev.tape = Some(Frame::new([lo.leaf_var(*integers)?, lo.leaf_var(*floats)?]));
+                if let [tape] = tapes {
+                    rev.tape = Some(Frame::new(lo.leaf_var(*tape)?));
                 }
                 let subst: &mut Subst =
                     &mut rows.lam.params.iter().map(|p| p.var).zip(given.iter().copied()).collect();

@@ -34,6 +34,7 @@ mod need;
 mod operators;
 mod record;
 mod reduce;
+mod repeated;
 mod replay;
 mod rule;
 mod scan;
@@ -72,6 +73,8 @@ pub(super) struct Reverse {
     tape: Option<replay::Frame>,
     /// Results of calls whose values were kept.
     needed: HashSet<Var>,
+    /// Results of maps whose rows the sweep backward computes again.
+    repeated: HashSet<Var>,
     /// By the index of a loop that was made for checkpoints: how many loops over strips it is still to get.
     around: HashMap<Var, u32>,
 }
@@ -119,14 +122,20 @@ struct List {
 }
 
 impl<'p> Lower<'p> {
-    /// The value of a function at `x`, and `dy` times its derivative.
-    pub fn vjp(&mut self, f: &Val<'p>, x: &Val<'p>, dy: &Val<'p>) -> R<(Val<'p>, Val<'p>)> {
-        self.backward(f, x, &mut |lo, y| lo.like(dy, y, DIRECTION, true))
+    /// The value of a function at `x`, and `dy` times its derivative. The value is one that is needed, or must not be used.
+    pub fn vjp(
+        &mut self,
+        f: &Val<'p>,
+        x: &Val<'p>,
+        dy: &Val<'p>,
+        is_needed: bool,
+    ) -> R<(Val<'p>, Val<'p>)> {
+        self.backward(f, x, is_needed, &mut |lo, y| lo.like(dy, y, DIRECTION, true))
     }
 
-    /// The value of a function at `x`, which must be a float, and its gradient.
-    pub fn grad(&mut self, f: &Val<'p>, x: &Val<'p>) -> R<(Val<'p>, Val<'p>)> {
-        self.backward(f, x, &mut |lo, y| match y {
+    /// The value of a function at `x`, which must be a float, and its gradient. The value is one that is needed, or must not be used.
+    pub fn grad(&mut self, f: &Val<'p>, x: &Val<'p>, is_needed: bool) -> R<(Val<'p>, Val<'p>)> {
+        self.backward(f, x, is_needed, &mut |lo, y| match y {
             Val::Scalar(_, p) if p.is_float() => Ok(Val::Scalar(Atom::Const(Scalar::from_i64(*p, 1)), *p)),
             _ => Err(no_gradient(lo)),
         })
@@ -136,8 +145,10 @@ impl<'p> Lower<'p> {
         &mut self,
         f: &Val<'p>,
         x: &Val<'p>,
+        is_needed: bool,
         dy: &mut dyn FnMut(&mut Self, &Val<'p>) -> R<Val<'p>>,
     ) -> R<(Val<'p>, Val<'p>)> {
+        let start = self.blocks.last().map_or(0, |b| b.stms.len());
         let (copies, y, mut stms) = self.at_copy(f, x)?;
         extremum::joined(&mut stms, &columns(&y));
         let mut reverse = Reverse { scopes: vec![Scope::default()], ..Reverse::default() };
@@ -157,6 +168,10 @@ impl<'p> Lower<'p> {
                 Some(d) => self.as_type(*d, &ty),
                 None => self.zeros(&ty)?,
             });
+        }
+        if !is_needed {
+            let results: Vec<Var> = leaves.iter().filter_map(|a| a.var()).collect();
+            reverse.remove_repeated(self, start, &results);
         }
         let dx = self.with_leaves(x, leaves)?;
         Ok((y, dx))
@@ -225,9 +240,15 @@ impl Reverse {
             return Ok(());
         }
         if self.scope().own.contains(&arr) {
+            let is_first = !self.scope().adjoints.contains_key(&arr);
             let all = self.whole(lo, arr)?;
-            let old = lo.emit("d", ty.clone(), Exp::Index(all, at.to_vec()));
-            let value = lo.plus(old.into(), d, ty)?;
+            let value = match is_first {
+                true => d,
+                false => {
+                    let old = lo.emit("d", ty.clone(), Exp::Index(all, at.to_vec()));
+                    lo.plus(old.into(), d, ty)?
+                }
+            };
             let at = par_ir::core::At::indices(at);
             let new = lo.emit("d", lo.type_of(arr).clone(), Exp::Update { arr: all, at, value });
             self.scope().adjoints.insert(arr, new.into());

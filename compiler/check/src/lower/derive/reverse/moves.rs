@@ -59,11 +59,17 @@ impl Reverse {
         }
         let ty = lo.type_of(arr).clone();
         if ty.is_regular() && self.scope().own.contains(&arr) {
+            let is_first = !self.scope().adjoints.contains_key(&arr);
             let all = self.whole(lo, arr)?;
-            let part = lo.type_of(d).clone();
             let Cut { start, len, stride } = cut;
-            let old = lo.emit("d", part.clone(), Exp::Slice { arr: all, start, len, stride });
-            let value = lo.plus(old.into(), d.into(), &part)?;
+            let value = match is_first {
+                true => d.into(),
+                false => {
+                    let part = lo.type_of(d).clone();
+                    let old = lo.emit("d", part.clone(), Exp::Slice { arr: all, start, len, stride });
+                    lo.plus(old.into(), d.into(), &part)?
+                }
+            };
             let at = vec![At::Slice { start, stride }];
             let new = lo.emit("d", ty, Exp::Update { arr: all, at, value });
             self.scope().adjoints.insert(arr, new.into());

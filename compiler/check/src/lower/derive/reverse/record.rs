@@ -1,14 +1,16 @@
 //! Functions that keep what the sweep backward needs of the calls in them.
 //!
-//! A function with the suffix `^` gives two tapes beside its results, one of integers and one of floats. On them stand, for each call in its body
-//! in order: how long the call's own tapes are, the call's results, and its tapes. An arm of a branch and the rows of a map are framed alike.
-//! So what a recursion computes is kept once, and going backward every call is entered once. The tapes of the last statement of a body are
-//! what is left of the body's: how long they are is not kept, and for many functions no number is kept for a call but its result.
+//! A function with the suffix `^` gives a tape of floats beside its results. On it stand, for each call in its body in order: how long the call's
+//! own tape is, the call's results, and its tape. An arm of a branch and the rows of a map are framed alike.
+//! So what a recursion computes is kept once, and going backward every call is entered once. The tape of the last statement of a body is
+//! what is left of the body's: how long it is is not kept, and for many functions no number is kept for a call but its result.
 //!
 //! ```text
-//! f^ (x) = … let (y, ti, tf) = f^ (z) …  in (result, ti, [y] ++ tf)
-//! f^ (x) = … let (a, ai, af) = f^ (z) … let (b, bi, bf) = f^ (y) …  in (result, [length ai, length af] ++ ai ++ bi, [a] ++ af ++ [b] ++ bf)
+//! f^ (x) = … let (y, t) = f^ (z) …                            in (result, [y] ++ t)
+//! f^ (x) = … let (a, s) = f^ (z) … let (b, t) = f^ (y) …      in (result, [length s, a] ++ s ++ [b] ++ t)
 //! ```
+//!
+//! Integers are floats of the same bits there. One tape of floats has derivatives of its own, and takes half the copies that two would.
 //!
 //! Calls inside of loops and reductions are not kept: they are made again.
 
@@ -16,31 +18,27 @@ use super::super::{Mode, is_float};
 use super::need::needed;
 use super::{Lower, R};
 use par_ir::core::{Body, Exp, FunId, Lambda, Param, Stm};
-use par_ir::{Atom, Dim, Prim, Type, Var};
+use par_ir::prim::{CmpOp, SpecialOp};
+use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Type, Var};
 use std::collections::HashSet;
 
-/// Types of the numbers on the two tapes.
-pub(super) const TAPES: [Prim; 2] = [Prim::I64, Prim::F64];
+/// The type of the numbers on a tape.
+pub(super) const ON_TAPE: Prim = Prim::F64;
 
 /// So many directions are taken forward rather than one backward.
 const FEW: usize = 4;
 
-/// The tape that a type is kept on.
-pub(super) fn tape_of(prim: Prim) -> usize {
-    usize::from(prim.is_float())
-}
+/// A tape: its size, and the array.
+pub(super) type Tape = (Atom, Var);
 
-/// Sizes and arrays of two tapes.
-pub(super) type Tapes = [(Atom, Var); 2];
-
-/// Tapes being made.
+/// A tape being made.
 #[derive(Default)]
 struct Recorder {
     needed: HashSet<Var>,
     /// Arrays with their sizes.
-    pieces: [Vec<(Atom, Var)>; 2],
+    pieces: Vec<(Atom, Var)>,
     /// Scalars behind them.
-    last: [Vec<Atom>; 2],
+    last: Vec<Atom>,
     /// Statements with calls that are still to come in the body.
     left: usize,
 }
@@ -74,38 +72,45 @@ impl Lower<'_> {
         self.version(id, Mode::Record, |lo, fun| fun.ret.extend(lo.tape_params()))
     }
 
-    /// Variables for two tapes: a size and an array each.
-    pub(super) fn tape_params(&mut self) -> Vec<Param> {
-        let mut out = Vec::new();
-        for prim in TAPES {
-            let k = self.size_param("k");
-            let ty = Type::array(vec![Dim::Size(k.var.into())], prim);
-            out.push(k);
-            out.push(self.param("tape", ty));
-        }
-        out
+    /// Variables for a tape: its size, and the array.
+    pub(super) fn tape_params(&mut self) -> [Param; 2] {
+        let k = self.size_param("k");
+        let ty = Type::array(vec![Dim::Size(k.var.into())], ON_TAPE);
+        [k, self.param("tape", ty)]
     }
 
-    /// Emits a function's body with tapes of its calls: its results.
+    /// Emits a function's body with a tape of its calls: its results.
     pub(in super::super) fn recorded_body(&mut self, body: Body) -> R<Vec<Atom>> {
         let mut recorder = Recorder { needed: needed(&body), ..Recorder::default() };
-        let tapes = recorder.body(self, body.stms)?;
-        Ok(body.results.into_iter().chain(flat(tapes)).collect())
+        let tape = recorder.body(self, body.stms)?;
+        Ok(body.results.into_iter().chain(flat(tape)).collect())
     }
 
-    /// A scalar in the type of its tape.
+    /// A scalar as it stands on a tape.
     fn onto_tape(&mut self, a: Atom, prim: Prim) -> Atom {
-        match prim {
-            Prim::Bool => self.select(Prim::I64, a, Atom::i64(1), Atom::i64(0)),
-            prim => self.conv(prim, TAPES[tape_of(prim)], a),
-        }
+        let whole = match prim {
+            p if p.is_float() => return self.conv(p, ON_TAPE, a),
+            Prim::Bool => {
+                let [one, zero] = [1, 0].map(|n| Atom::Const(Scalar::from_i64(Prim::U64, n)));
+                self.select(Prim::U64, a, one, zero)
+            }
+            prim => self.conv(prim, Prim::U64, a),
+        };
+        self.prim(PrimOp::Special(SpecialOp::FromBits, ON_TAPE), &[whole])
     }
 
-    /// A scalar from its tape.
+    /// A scalar from a tape.
     pub(super) fn off_tape(&mut self, a: Atom, prim: Prim) -> Atom {
+        if prim.is_float() {
+            return self.conv(ON_TAPE, prim, a);
+        }
+        let whole = self.prim(PrimOp::Special(SpecialOp::ToBits, ON_TAPE), &[a]);
         match prim {
-            Prim::Bool => self.cmp(par_ir::prim::CmpOp::Ne, a, Atom::i64(0)),
-            prim => self.conv(TAPES[tape_of(prim)], prim, a),
+            Prim::Bool => {
+                let zero = Atom::Const(Scalar::zero(Prim::U64));
+                self.prim(PrimOp::Cmp(CmpOp::Ne, Prim::U64), &[whole, zero])
+            }
+            prim => self.conv(Prim::U64, prim, whole),
         }
     }
 
@@ -128,20 +133,19 @@ impl Lower<'_> {
     }
 }
 
-/// Sizes and arrays as results.
-pub(super) fn flat(tapes: Tapes) -> Vec<Atom> {
-    tapes.into_iter().flat_map(|(k, v)| [k, v.into()]).collect()
+/// A size and an array as results.
+pub(super) fn flat((k, v): Tape) -> [Atom; 2] {
+    [k, v.into()]
 }
 
-/// Tapes that a pattern's last variables are.
-pub(super) fn last_tapes(pat: &[Param]) -> Tapes {
-    let last = &pat[pat.len() - 4..];
-    [(last[0].var.into(), last[1].var), (last[2].var.into(), last[3].var)]
+/// The tape of these variables.
+pub(super) fn tape_of([k, v]: &[Param; 2]) -> Tape {
+    (k.var.into(), v.var)
 }
 
 impl Recorder {
-    /// Emits a body's statements: its tapes.
-    fn body(&mut self, lo: &mut Lower, stms: Vec<Stm>) -> R<Tapes> {
+    /// Emits a body's statements: its tape.
+    fn body(&mut self, lo: &mut Lower, stms: Vec<Stm>) -> R<Tape> {
         let left = lo.taped_count(&stms);
         let outer = (
             std::mem::take(&mut self.pieces),
@@ -152,9 +156,9 @@ impl Recorder {
             lo.span = stm.span;
             super::super::super::deep(|| self.statement(lo, stm))?;
         }
-        let pieces = [self.tape(lo, 0)?, self.tape(lo, 1)?];
+        let tape = self.tape(lo);
         (self.pieces, self.last, self.left) = outer;
-        Ok(pieces)
+        Ok(tape)
     }
 
     fn statement(&mut self, lo: &mut Lower, stm: Stm) -> R<()> {
@@ -164,16 +168,15 @@ impl Recorder {
         }
         let Stm { mut pat, exp, .. } = stm;
         let kept = pat.clone();
-        pat.extend(lo.tape_params());
-        let tapes = last_tapes(&pat);
+        let params = lo.tape_params();
+        let (size, tape) = tape_of(&params);
+        pat.extend(params);
         self.left -= 1;
-        // Those of the last statement are what is left.
-        let sizes = if self.left > 0 { tapes.map(|t| t.0).to_vec() } else { Vec::new() };
         match exp {
             Exp::Call(id, args) => {
                 let made = lo.recorded_function(id);
                 lo.push(pat, Exp::Call(made, args));
-                self.last[0].extend(sizes);
+                self.size(lo, size);
                 for p in &kept {
                     self.keep(lo, p)?;
                 }
@@ -181,22 +184,20 @@ impl Recorder {
             Exp::If { cond, then, other } => {
                 let mut arms = Vec::new();
                 for arm in [then, other] {
-                    let (block, tapes) = lo.in_block(|lo| self.body(lo, arm.stms))?;
-                    let results = arm.results.into_iter().chain(flat(tapes)).collect();
+                    let (block, tape) = lo.in_block(|lo| self.body(lo, arm.stms))?;
+                    let results = arm.results.into_iter().chain(flat(tape)).collect();
                     arms.push(Body { stms: block.stms, results });
                 }
                 let (Some(other), Some(then)) = (arms.pop(), arms.pop()) else {
                     return Err(lo.internal("a branch has two arms"));
                 };
                 lo.push(pat, Exp::If { cond, then, other });
-                self.last[0].extend(sizes);
+                self.size(lo, size);
             }
             Exp::Map { width, inputs, lam } => return self.rows(lo, kept, (width, inputs, lam)),
             _ => return Err(lo.internal("code with calls was expected")),
         }
-        for (i, (k, v)) in tapes.into_iter().enumerate() {
-            self.array(lo, i, k, v);
-        }
+        self.array(lo, size, tape);
         Ok(())
     }
 
@@ -207,26 +208,19 @@ impl Recorder {
         mut pat: Vec<Param>,
         (width, inputs, mut lam): (Atom, Vec<Var>, Lambda),
     ) -> R<()> {
-        let (block, tapes) = lo.in_block(|lo| self.body(lo, std::mem::take(&mut lam.body.stms)))?;
+        let (block, (k, v)) = lo.in_block(|lo| self.body(lo, std::mem::take(&mut lam.body.stms)))?;
         lam.body.stms = block.stms;
-        let mut arrays = Vec::new();
-        for (prim, (k, v)) in TAPES.into_iter().zip(tapes) {
-            lam.body.results.extend([k, v.into()]);
-            lam.ret.extend([Type::I64, Type::array(vec![Dim::Size(k)], prim)]);
-            let s = lo.param("s", Type::desc(vec![Dim::Size(width)]));
-            let rows = lo.param("tapes", Type::array(vec![Dim::Size(width), Dim::Seg(s.var)], prim));
-            arrays.push((s.var, rows.var));
-            pat.extend([s, rows]);
-        }
+        lam.body.results.extend([k, v.into()]);
+        lam.ret.extend([Type::I64, Type::array(vec![Dim::Size(k)], ON_TAPE)]);
+        let s = lo.param("s", Type::desc(vec![Dim::Size(width)]));
+        let rows = lo.param("tapes", Type::array(vec![Dim::Size(width), Dim::Seg(s.var)], ON_TAPE));
+        let (desc, tapes) = (s.var, rows.var);
+        pat.extend([s, rows]);
         lo.push(pat, Exp::Map { width, inputs, lam });
-        for (s, _) in &arrays {
-            let lens = lo.lengths(*s);
-            self.array(lo, 0, width, lens);
-        }
-        for (i, (_, rows)) in arrays.into_iter().enumerate() {
-            let (n, all) = lo.flat(rows)?;
-            self.array(lo, i, n, all);
-        }
+        let lens = lo.lengths(desc);
+        self.numbers(lo, (width, lens))?;
+        let (n, all) = lo.flat(tapes)?;
+        self.array(lo, n, all);
         Ok(())
     }
 
@@ -234,51 +228,65 @@ impl Recorder {
     fn keep(&mut self, lo: &mut Lower, p: &Param) -> R<()> {
         if p.ty.is_desc() {
             let lens = lo.lengths(p.var);
-            let (n, lens) = lo.flat(lens)?;
-            self.array(lo, 0, n, lens);
+            let lens = lo.flat(lens)?;
+            self.numbers(lo, lens)?;
         } else if p.ty.is_scalar() {
             let prim = p.ty.prim();
             let a = lo.onto_tape(p.var.into(), prim);
-            self.last[tape_of(prim)].push(a);
+            self.last.push(a);
         } else if self.needed.contains(&p.var) {
-            let prim = p.ty.prim();
-            let (n, all) = lo.flat(p.var)?;
-            let all = lo.converted((n, all), TAPES[tape_of(prim)], &|lo, a| lo.onto_tape(a, prim))?;
-            self.array(lo, tape_of(prim), n, all);
+            let all = lo.flat(p.var)?;
+            self.numbers(lo, all)?;
         }
         Ok(())
     }
 
-    fn array(&mut self, lo: &mut Lower, tape: usize, n: Atom, v: Var) {
-        self.flush(lo, tape);
-        self.pieces[tape].push((n, v));
+    /// Keeps how long a statement's tape is. That of the last one is what is left.
+    fn size(&mut self, lo: &mut Lower, size: Atom) {
+        if self.left > 0 {
+            let size = lo.onto_tape(size, Prim::I64);
+            self.last.push(size);
+        }
+    }
+
+    /// Keeps an array of any numbers.
+    fn numbers(&mut self, lo: &mut Lower, (n, v): (Atom, Var)) -> R<()> {
+        let prim = lo.type_of(v).prim();
+        let all = lo.converted((n, v), ON_TAPE, &|lo, a| lo.onto_tape(a, prim))?;
+        self.array(lo, n, all);
+        Ok(())
+    }
+
+    fn array(&mut self, lo: &mut Lower, n: Atom, v: Var) {
+        self.flush(lo);
+        self.pieces.push((n, v));
     }
 
     /// Scalars become an array.
-    fn flush(&mut self, lo: &mut Lower, tape: usize) {
-        let last = std::mem::take(&mut self.last[tape]);
+    fn flush(&mut self, lo: &mut Lower) {
+        let last = std::mem::take(&mut self.last);
         if !last.is_empty() {
             let n = Atom::i64(last.len() as i64);
-            let ty = Type::array(vec![Dim::Size(n)], TAPES[tape]);
-            let v = lo.emit("kept", ty, Exp::Literal(last, TAPES[tape]));
-            self.pieces[tape].push((n, v));
+            let ty = Type::array(vec![Dim::Size(n)], ON_TAPE);
+            let v = lo.emit("kept", ty, Exp::Literal(last, ON_TAPE));
+            self.pieces.push((n, v));
         }
     }
 
     /// All pieces as one array.
-    fn tape(&mut self, lo: &mut Lower, tape: usize) -> R<(Atom, Var)> {
-        self.flush(lo, tape);
-        let pieces = std::mem::take(&mut self.pieces[tape]);
+    fn tape(&mut self, lo: &mut Lower) -> Tape {
+        self.flush(lo);
+        let pieces = std::mem::take(&mut self.pieces);
         if let [one] = pieces[..] {
-            return Ok(one);
+            return one;
         }
         let n = pieces.iter().fold(Atom::i64(0), |n, (k, _)| lo.add(n, *k));
-        let ty = Type::array(vec![Dim::Size(n)], TAPES[tape]);
+        let ty = Type::array(vec![Dim::Size(n)], ON_TAPE);
         let parts: Vec<Var> = pieces.into_iter().map(|(_, v)| v).collect();
         let exp = match parts.is_empty() {
-            true => Exp::Literal(Vec::new(), TAPES[tape]),
+            true => Exp::Literal(Vec::new(), ON_TAPE),
             false => Exp::Concat(parts),
         };
-        Ok((n, lo.emit("tape", ty, exp)))
+        (n, lo.emit("tape", ty, exp))
     }
 }

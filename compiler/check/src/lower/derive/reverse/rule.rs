@@ -20,7 +20,7 @@ impl Lower<'_> {
             (Exp::Loop { params, .. }, Kept::Tape(tape)) => columns_in_words(tape, params),
             (_, Kept::Origins(_)) => vec!["8 bytes for each element of the result, its position".into()],
             (_, Kept::First(_)) => vec!["8 bytes: which row gave the result".into()],
-            (_, Kept::Tapes(_)) => vec!["8 bytes for each number that calls result in".into()],
+            (_, Kept::Calls(_)) => vec!["8 bytes for each number that calls result in".into()],
             (_, Kept::Rows(_)) => vec!["8 bytes for each number that calls in rows result in".into()],
             _ => Vec::new(),
         };

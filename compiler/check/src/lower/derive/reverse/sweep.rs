@@ -3,7 +3,7 @@
 use super::super::rules::{no_derivative, transposed};
 use super::checkpoints::Loop;
 use super::inner::Rows;
-use super::record::Tapes;
+use super::record;
 use super::replay::Frame;
 use super::tape::Tape;
 use super::{Lower, R, Reverse};
@@ -28,9 +28,9 @@ pub(super) enum Kept {
     First(Var),
     Tape(Tape),
     /// Of a call, or of the arm of a branch.
-    Tapes(Tapes),
+    Calls(record::Tape),
     /// Of the rows of a map.
-    Rows([Var; 2]),
+    Rows(Var),
 }
 
 impl Reverse {
@@ -134,7 +134,7 @@ impl Reverse {
             },
             Exp::If { cond, then, other } => {
                 let frame =
-                    if let Kept::Tapes(tapes) = kept { Some(Frame::new(tapes.map(|t| t.1))) } else { None };
+                    if let Kept::Calls(tape) = kept { Some(Frame::new(tape.1)) } else { None };
                 self.back_branch(lo, frame, &adjoints, cond, [&then, &other])
             }
             Exp::Loop { params, body, form } => match kept {
@@ -142,12 +142,13 @@ impl Reverse {
                 _ => Err(lo.internal("a loop without a tape")),
             },
             Exp::Call(id, args) => {
-                let tapes = if let Kept::Tapes(tapes) = kept { Some(tapes) } else { None };
-                self.back_call(lo, (&pat, &adjoints), id, &args, tapes)
+                let tape = if let Kept::Calls(tape) = kept { Some(tape) } else { None };
+                self.back_call(lo, (&pat, &adjoints), id, &args, tape)
             }
             Exp::Map { width, inputs, lam } => {
                 let tapes = if let Kept::Rows(tapes) = kept { Some(tapes) } else { None };
                 let rows = Rows { tapes, ..Rows::new(width, &inputs, &lam) };
+                self.repeated.extend(pat.iter().map(|p| p.var));
                 self.back_map(lo, rows, &adjoints)
             }
             Exp::Filter { width, inputs, lam } => match kept {
