@@ -134,6 +134,8 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
     let bytes = match is_exact {
         // In a loop every operation waits for that of the iteration before, and gathers take their time: two of them can be under way, or
         // four that load one by one, which have shorter registers.
+        // Stores one by one wait for caches, whose lines of many rows push each other out.
+        true if shape.stores => width,
         true if shape.loops && gathers && width == BYTES => 2 * registers * width,
         true if shape.loops && (gathers || held * registers <= tuning::LANES_REGISTERS_STRAIGHT) => {
             registers * width
@@ -214,14 +216,16 @@ struct Shape<'c> {
     loops: bool,
     /// It looks at the body of a loop.
     inside: bool,
+    /// Lanes store elements at places of their own.
+    stores: bool,
     /// All in vectors are bytes, and no paths meet.
     is_bytes: bool,
 }
 
 impl<'c> Shape<'c> {
     fn new(classes: &'c Classes) -> Shape<'c> {
-        let (loops, inside, is_bytes) = (false, false, true);
-        Shape { classes, widest: 0, widest_in_loops: 0, stms: 0, loops, inside, is_bytes }
+        let (loops, inside, stores, is_bytes) = (false, false, false, true);
+        Shape { classes, widest: 0, widest_in_loops: 0, stms: 0, loops, inside, stores, is_bytes }
     }
 
     fn body(&mut self, body: &Body) {
@@ -264,6 +268,7 @@ impl<'c> Shape<'c> {
         }
         self.is_bytes &= stm.exp.own_bodies().is_empty();
         match &stm.exp {
+            Exp::Update { arr, .. } => self.stores |= !self.classes.is_private(*arr),
             Exp::If { then, other, .. } => {
                 self.body(then);
                 self.body(other);
