@@ -176,3 +176,20 @@ fn short_rows_are_positions() {
     let sums = "entry main [n] [m] (a: [n][m]i32) : [n]i32 = map (\\r -> #[sequential] loop s = 0i32 for x in r do s + x) a";
     assert_eq!(schedules(sums), ["one by one"]);
 }
+
+#[test]
+fn rows_written_along_loops() {
+    let along = |next: &str| {
+        format!(
+            "entry main [n] [m] (rows: [n][m]f64) : [n][m]f64 =
+               map (\\(x: [m]f64) ->
+                      (loop (out, y) = (replicate m 0, 0) for i < m do
+                         let y = {next}
+                         in (out with [i] = y, y)).0) rows"
+        )
+    };
+    // An iteration waits for two operators: other positions wait beside it.
+    assert_eq!(schedules(&along("0.9 * y + 0.1 * x[i]")), ["lanes: 8"]);
+    // It reads what it writes.
+    assert_eq!(schedules(&along("if i == 0 then x[i] else out[i - 1] * 0.5 + x[i]")), ["one by one"]);
+}
