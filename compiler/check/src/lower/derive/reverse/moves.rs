@@ -3,8 +3,9 @@
 use super::super::super::index::Cut;
 use super::super::super::value::Val;
 use super::{List, Lower, R, Reverse};
-use par_ir::core::{At, Exp, Param};
-use par_ir::{Atom, Dim, Prim, Type, Var};
+use par_ir::core::{At, Exp, Param, Stm};
+use par_ir::prim::BinOp;
+use par_ir::{Atom, Dim, Prim, PrimOp, Type, Var};
 
 impl Reverse {
     pub(super) fn back_moved(&mut self, lo: &mut Lower, p: &Param, exp: &Exp, d: Atom) -> R<()> {
@@ -59,6 +60,12 @@ impl Reverse {
         }
         let ty = lo.type_of(arr).clone();
         if ty.is_regular() && self.scope().own.contains(&arr) {
+            let so_far = self.scope().adjoints.get(&arr).and_then(|d| d.var());
+            if let Some(parts) = so_far.and_then(|all| lo.halves(all, cut, d)) {
+                let both = lo.emit("d", ty, Exp::Concat(parts));
+                self.scope().adjoints.insert(arr, both.into());
+                return Ok(());
+            }
             let is_first = !self.scope().adjoints.contains_key(&arr);
             let all = self.whole(lo, arr)?;
             let Cut { start, len, stride } = cut;
@@ -133,7 +140,50 @@ impl Reverse {
     }
 }
 
+/// Statements among which the one that made an adjoint is looked for.
+const NEAR: usize = 64;
+
 impl Lower<'_> {
+    /// The two parts that an array has, if it is zero but for one that was stored, and the cut, with these elements, is the other one: of arrays
+    /// that are divided, as in `f xs[:k] + f xs[k:]`.
+    fn halves(&mut self, all: Var, cut: Cut, part: Var) -> Option<Vec<Var>> {
+        let Some(Exp::Update { arr, at, value: Atom::Var(stored) }) = self.made_by(all) else { return None };
+        let [At::Slice { start, stride }] = at[..] else { return None };
+        let (zero, one) = (Atom::i64(0), Atom::i64(1));
+        let Dim::Size(stored_len) = *self.type_of(stored).dims.first()? else { return None };
+        let Dim::Size(n) = *self.type_of(all).dims.first()? else { return None };
+        if stride != one || cut.stride != one || !self.is_zeros(arr) {
+            return None;
+        }
+        if cut.start == zero && cut.len == start && self.is_rest(stored_len, n, start) {
+            return Some(vec![part, stored]);
+        }
+        (start == zero && stored_len == cut.start && self.is_rest(cut.len, n, cut.start))
+            .then(|| vec![stored, part])
+    }
+
+    /// True for what is left of a size.
+    fn is_rest(&self, rest: Atom, all: Atom, first: Atom) -> bool {
+        let difference = Exp::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), vec![all, first]);
+        let is_it = |s: &Stm| s.exp == difference && s.pat.iter().any(|p| Atom::Var(p.var) == rest);
+        self.blocks.iter().any(|b| b.stms.iter().any(is_it))
+    }
+
+    /// The expression of a variable that was bound a short while ago.
+    fn made_by(&self, v: Var) -> Option<Exp> {
+        let stms = &self.blocks.last()?.stms;
+        let made = stms.iter().rev().take(NEAR).find(|s| s.pat.len() == 1 && s.pat[0].var == v)?;
+        Some(made.exp.clone())
+    }
+
+    fn is_zeros(&self, v: Var) -> bool {
+        match self.made_by(v) {
+            Some(Exp::Replicate(_, Atom::Const(x))) => x == par_ir::Scalar::zero(x.prim()),
+            Some(Exp::Replicate(_, Atom::Var(row))) => self.is_zeros(row),
+            _ => false,
+        }
+    }
+
     /// The part of an array that an update replaces by a value of type `ty`.
     fn part_of(&mut self, arr: Var, at: &[At], ty: &Type) -> R<Atom> {
         if let Some(indices) = At::only_indices(at) {

@@ -124,8 +124,11 @@ impl Reverse {
             operands.push(copy.into());
         }
         let body = self.copy(lo, &op.body, &mut subst);
-        let steps = self.forward(lo, body.stms)?;
-        Ok(Applied { results: body.results, operands, steps })
+        // Its calls are on no tape.
+        let tape = self.tape.take();
+        let steps = self.forward(lo, body.stms);
+        self.tape = tape;
+        Ok(Applied { results: body.results, operands, steps: steps? })
     }
 
     /// Goes back through an operator: the adjoints of its operands.

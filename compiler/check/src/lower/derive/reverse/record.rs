@@ -1,13 +1,14 @@
 //! Functions that keep what the sweep backward needs of the calls in them.
 //!
-//! A function with the suffix `^` gives a tape of floats beside its results. On it stand, for each call in its body in order: how long the call's
-//! own tape is, the call's results, and its tape. An arm of a branch and the rows of a map are framed alike.
+//! A function with the suffix `^` gives a tape of floats beside its results. On it stand first, for each call in its body in order, how long the
+//! call's own tape is, and those of its results that are scalars; then, in the same order, its other results and its tape. An arm of a branch and
+//! the rows of a map are framed alike.
 //! So what a recursion computes is kept once, and going backward every call is entered once. The tape of the last statement of a body is
 //! what is left of the body's: how long it is is not kept, and for many functions no number is kept for a call but its result.
 //!
 //! ```text
 //! f^ (x) = … let (y, t) = f^ (z) …                            in (result, [y] ++ t)
-//! f^ (x) = … let (a, s) = f^ (z) … let (b, t) = f^ (y) …      in (result, [length s, a] ++ s ++ [b] ++ t)
+//! f^ (x) = … let (a, s) = f^ (z) … let (b, t) = f^ (y) …      in (result, [length s, a, b] ++ s ++ t)
 //! ```
 //!
 //! Integers are floats of the same bits there. One tape of floats has derivatives of its own, and takes half the copies that two would.
@@ -37,8 +38,8 @@ struct Recorder {
     needed: HashSet<Var>,
     /// Arrays with their sizes.
     pieces: Vec<(Atom, Var)>,
-    /// Scalars behind them.
-    last: Vec<Atom>,
+    /// Scalars in front of them.
+    scalars: Vec<Atom>,
     /// Statements with calls that are still to come in the body.
     left: usize,
 }
@@ -58,6 +59,15 @@ impl Lower<'_> {
     /// The number of statements that are taped.
     pub(super) fn taped_count(&self, stms: &[Stm]) -> usize {
         stms.iter().filter(|s| self.is_taped(&s.exp)).count()
+    }
+
+    /// The number of scalars in front on a body's tape.
+    pub(super) fn taped_scalars(&self, stms: &[Stm]) -> usize {
+        let taped: Vec<&Stm> = stms.iter().filter(|s| self.is_taped(&s.exp)).collect();
+        let sizes = taped.split_last().map_or(&[][..], |(_, before)| before);
+        let sizes = sizes.iter().filter(|s| !matches!(s.exp, Exp::Map { .. })).count();
+        let calls = taped.iter().filter(|s| matches!(s.exp, Exp::Call(..)));
+        sizes + calls.flat_map(|s| &s.pat).filter(|p| is_kept_scalar(p)).count()
     }
 
     /// True for a function of a few scalars, which stays in a kernel: its derivative forward costs less than to keep its calls.
@@ -133,6 +143,11 @@ impl Lower<'_> {
     }
 }
 
+/// True for a call's result that stands in front on a tape.
+fn is_kept_scalar(p: &Param) -> bool {
+    p.ty.is_scalar() && !p.ty.is_desc()
+}
+
 /// A size and an array as results.
 pub(super) fn flat((k, v): Tape) -> [Atom; 2] {
     [k, v.into()]
@@ -149,7 +164,7 @@ impl Recorder {
         let left = lo.taped_count(&stms);
         let outer = (
             std::mem::take(&mut self.pieces),
-            std::mem::take(&mut self.last),
+            std::mem::take(&mut self.scalars),
             std::mem::replace(&mut self.left, left),
         );
         for stm in stms {
@@ -157,7 +172,7 @@ impl Recorder {
             super::super::super::deep(|| self.statement(lo, stm))?;
         }
         let tape = self.tape(lo);
-        (self.pieces, self.last, self.left) = outer;
+        (self.pieces, self.scalars, self.left) = outer;
         Ok(tape)
     }
 
@@ -197,7 +212,7 @@ impl Recorder {
             Exp::Map { width, inputs, lam } => return self.rows(lo, kept, (width, inputs, lam)),
             _ => return Err(lo.internal("code with calls was expected")),
         }
-        self.array(lo, size, tape);
+        self.pieces.push((size, tape));
         Ok(())
     }
 
@@ -219,8 +234,7 @@ impl Recorder {
         lo.push(pat, Exp::Map { width, inputs, lam });
         let lens = lo.lengths(desc);
         self.numbers(lo, (width, lens))?;
-        let (n, all) = lo.flat(tapes)?;
-        self.array(lo, n, all);
+        self.pieces.push(lo.flat(tapes)?);
         Ok(())
     }
 
@@ -230,10 +244,10 @@ impl Recorder {
             let lens = lo.lengths(p.var);
             let lens = lo.flat(lens)?;
             self.numbers(lo, lens)?;
-        } else if p.ty.is_scalar() {
+        } else if is_kept_scalar(p) {
             let prim = p.ty.prim();
             let a = lo.onto_tape(p.var.into(), prim);
-            self.last.push(a);
+            self.scalars.push(a);
         } else if self.needed.contains(&p.var) {
             let all = lo.flat(p.var)?;
             self.numbers(lo, all)?;
@@ -245,7 +259,7 @@ impl Recorder {
     fn size(&mut self, lo: &mut Lower, size: Atom) {
         if self.left > 0 {
             let size = lo.onto_tape(size, Prim::I64);
-            self.last.push(size);
+            self.scalars.push(size);
         }
     }
 
@@ -253,30 +267,19 @@ impl Recorder {
     fn numbers(&mut self, lo: &mut Lower, (n, v): (Atom, Var)) -> R<()> {
         let prim = lo.type_of(v).prim();
         let all = lo.converted((n, v), ON_TAPE, &|lo, a| lo.onto_tape(a, prim))?;
-        self.array(lo, n, all);
+        self.pieces.push((n, all));
         Ok(())
     }
 
-    fn array(&mut self, lo: &mut Lower, n: Atom, v: Var) {
-        self.flush(lo);
-        self.pieces.push((n, v));
-    }
-
-    /// Scalars become an array.
-    fn flush(&mut self, lo: &mut Lower) {
-        let last = std::mem::take(&mut self.last);
-        if !last.is_empty() {
-            let n = Atom::i64(last.len() as i64);
-            let ty = Type::array(vec![Dim::Size(n)], ON_TAPE);
-            let v = lo.emit("kept", ty, Exp::Literal(last, ON_TAPE));
-            self.pieces.push((n, v));
-        }
-    }
-
-    /// All pieces as one array.
+    /// Scalars and pieces as one array.
     fn tape(&mut self, lo: &mut Lower) -> Tape {
-        self.flush(lo);
-        let pieces = std::mem::take(&mut self.pieces);
+        let mut pieces = std::mem::take(&mut self.pieces);
+        let scalars = std::mem::take(&mut self.scalars);
+        if !scalars.is_empty() {
+            let n = Atom::i64(scalars.len() as i64);
+            let ty = Type::array(vec![Dim::Size(n)], ON_TAPE);
+            pieces.insert(0, (n, lo.emit("kept", ty, Exp::Literal(scalars, ON_TAPE))));
+        }
         if let [one] = pieces[..] {
             return one;
         }

@@ -3,28 +3,38 @@
 use super::record::{ON_TAPE, Tape, tape_of};
 use super::sweep::{Kept, Step};
 use super::{Lower, R, Reverse};
-use par_ir::core::{Body, Exp, Lambda, Param};
+use par_ir::core::{Body, Exp, Lambda, Param, Stm};
 use par_ir::{Atom, Dim, Prim, Span, Type, Var};
 
 /// A place on a tape.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
     array: Var,
+    /// The next of the scalars in front.
+    scalar: i64,
+    /// Where the next array begins.
     at: Atom,
     /// Statements that are still to come whose calls were kept.
-    pub left: usize,
+    left: usize,
 }
 
 impl Frame {
     /// The beginning of a tape.
     pub fn new(array: Var) -> Frame {
-        Frame { array, at: Atom::i64(0), left: 0 }
+        Frame { array, scalar: 0, at: Atom::i64(0), left: 0 }
+    }
+
+    /// Goes to the beginning of what the statements of a body kept.
+    pub fn begin(&mut self, lo: &Lower, stms: &[Stm]) {
+        let scalars = lo.taped_scalars(stms) as i64;
+        *self = Frame { at: Atom::i64(scalars), left: lo.taped_count(stms), ..Frame::new(self.array) };
     }
 
     /// The next scalar.
     fn scalar(&mut self, lo: &mut Lower, prim: Prim) -> Atom {
-        let x = lo.emit("kept", Type::scalar(ON_TAPE), Exp::Index(self.array, vec![self.at]));
-        self.at = lo.add(self.at, Atom::i64(1));
+        let at = vec![Atom::i64(self.scalar)];
+        let x = lo.emit("kept", Type::scalar(ON_TAPE), Exp::Index(self.array, at));
+        self.scalar += 1;
         lo.off_tape(x.into(), prim)
     }
 

@@ -37,16 +37,15 @@ impl Reverse {
     /// Emits statements. Gives those to go back through.
     pub(super) fn forward(&mut self, lo: &mut Lower, stms: Vec<Stm>) -> R<Vec<Step>> {
         let before = lo.span;
-        let left = self.tape.as_mut().map(|frame| std::mem::replace(&mut frame.left, lo.taped_count(&stms)));
+        if let Some(frame) = &mut self.tape {
+            frame.begin(lo, &stms);
+        }
         let mut steps = Vec::new();
         for stm in stms {
             lo.span = stm.span;
             if let Some(step) = super::super::super::deep(|| self.advance(lo, stm))? {
                 steps.push(step);
             }
-        }
-        if let (Some(frame), Some(left)) = (&mut self.tape, left) {
-            frame.left = left;
         }
         lo.span = before;
         Ok(steps)
