@@ -1,8 +1,9 @@
-//! Rows of a few elements, and windows of two and three dimensions.
+//! Rows of a few elements, windows of two and three dimensions, and rows that are written one element after the other.
 //!
 //! ```text
 //! map (\p -> [p[2] - p[0], p[1], p[0]]) a                                       -- a: [n][3]
 //! tabulate_2d n m (\i j -> maximum (flatten a[i:i + 3, j:j + 5]))
+//! map (\x -> (loop (out, y) = (map (const x[0]) x, x[0]) for i < length x do let y = f y x[i] in (out with [i] = y, y)).0) xs
 //! ```
 //!
 //! Their lengths are constants, which other forms do not make: code for groups of positions takes such rows apart, and goes over such
@@ -10,12 +11,13 @@
 
 use super::positions::{of_scalars, rows_of_scalars};
 use super::{Form, Gen};
-use crate::types::Ty;
+use crate::types::{BOOL, Ty};
 use par_runtime::Prim;
 
 pub(super) const FORMS: &[Form] = &[
     Form { name: "short rows", weight: 12, makes: of_scalars, make: short_rows },
     Form { name: "windows of rows", weight: 12, makes: rows_of_scalars, make: windows },
+    Form { name: "written rows", weight: 12, makes: rows_of_scalars, make: written },
 ];
 
 /// Elements of all rows that are made of those of others, column by column.
@@ -98,4 +100,28 @@ fn windows(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let (n, m) = (n - h + 1, m - w + 1);
     let all = format!("let {im} = {image} in tabulate_2d {n} {m} (\\{i} {j} -> {body})");
     Some(format!("(let {x} = {xs} in if null {x} then [] else {all})"))
+}
+
+/// Rows that are written along other ones, and not read: each element is made from the one before, and where it goes may be found out.
+fn written(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    if !g.can_nest() {
+        return None;
+    }
+    let elem = ty.elem()?.elem()?.clone();
+    let (a, b) = g.halves(fuel);
+    let xs = g.exp(ty, a);
+    let [x, z, out, y, i, u, k] = [(); 7].map(|()| g.name());
+    let next = g.under(&[(&u, &elem), (&y, &elem)], |g| g.exp(&elem, b / 2));
+    let step = format!("for {i} < length {x} do let {u} = {x}[{i}] let {y} = {next} in");
+    let first = format!("(map (const {z}) {x}");
+    let all = if g.rng.chance(60) {
+        let place = g.rng.pick(&["", "length {x} - 1 - ", "(length {x} / 2) + {i} / 2 - "]).replace("{x}", &x);
+        let place = format!("{}{i}", place.replace("{i}", &i));
+        format!("loop ({out}, {y}) = {first}, {z}) {step} ({out} with [{place}] = {y}, {y})")
+    } else {
+        let keeps = g.under(&[(&u, &elem), (&y, &elem)], |g| g.exp(&BOOL, b / 4));
+        let kept = format!("({out} with [{k}] = {y}, {y}, {k} + 1)");
+        format!("loop ({out}, {y}, {k}) = {first}, {z}, 0) {step} if {keeps} then {kept} else ({out}, {y}, {k})")
+    };
+    Some(format!("map (\\{x} -> if null {x} then {x} else let {z} = {x}[0] in ({all}).0) {xs}"))
 }
