@@ -3,7 +3,7 @@
 use super::report::Problem;
 use crate::pipeline::Options;
 use crate::program::{Program, compile};
-use par_runtime::{Entry, Value, ValueType};
+use par_runtime::{Entry, Value};
 use regex::Regex;
 
 /// The program with an entry point that says how far the derivatives of another one are apart.
@@ -17,12 +17,16 @@ pub(super) fn program(name: &str, text: &str, entry: &Entry, options: &Options) 
             format!("(\\({}) -> {} {}) ({})", names.join(", "), entry.name, names.join(" "), args.join(", "))
         }
     };
-    // Sizes that the entry point names are checked when it is called.
+    let mut sizes: Vec<&str> = Vec::new();
+    let types: Vec<String> = entry.params.iter().map(|(_, ty)| ty.to_string()).collect();
     let named = Regex::new(r"\[[A-Za-z_][A-Za-z0-9_']*\]").map_err(|e| Problem::bug(e.to_string()))?;
-    let typed = |(i, (_, ty)): (usize, &(String, ValueType))| {
-        format!("(a{i}: {})", named.replace_all(&ty.to_string(), "[]"))
-    };
-    let params: Vec<String> = entry.params.iter().enumerate().map(typed).collect();
+    for size in types.iter().flat_map(|ty| named.find_iter(ty)).map(|m| m.as_str()) {
+        if !sizes.contains(&size) {
+            sizes.push(size);
+        }
+    }
+    let typed = types.iter().enumerate().map(|(i, ty)| format!("(a{i}: {ty})"));
+    let params: Vec<String> = sizes.into_iter().map(String::from).chain(typed).collect();
     let added = format!("\nentry {} {} : f64 = gradient_error {call}\n", name_of(entry), params.join(" "));
     compile(&(text.to_string() + &added), name, options).map_err(|failure| Problem::from(&failure))
 }
