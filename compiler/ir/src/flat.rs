@@ -73,6 +73,8 @@ pub enum VersionChoice {
     Positions {
         /// Positions.
         least: i64,
+        /// Operators in a launch, on average, up to which it is the same for fewer positions.
+        most: Option<i64>,
     },
     /// A loop as one kernel, if what it launches does so little on average; otherwise one kernel after the other.
     Iterations {
@@ -103,7 +105,9 @@ impl VersionChoice {
             VersionChoice::Rows { least, longest } => {
                 ("rows", std::iter::once(least).chain(longest).collect())
             }
-            VersionChoice::Positions { least } => ("positions", vec![least]),
+            VersionChoice::Positions { least, most } => {
+                ("positions", std::iter::once(least).chain(most).collect())
+            }
             VersionChoice::Iterations { most } => ("iterations", vec![most]),
             VersionChoice::Segments { mean } => ("segments", vec![mean]),
             VersionChoice::Columns { block } => ("columns", vec![block]),
@@ -118,7 +122,8 @@ impl VersionChoice {
             ("calls", &[least]) => VersionChoice::Calls { least },
             ("rows", &[least]) => VersionChoice::Rows { least, longest: None },
             ("rows", &[least, longest]) => VersionChoice::Rows { least, longest: Some(longest) },
-            ("positions", &[least]) => VersionChoice::Positions { least },
+            ("positions", &[least]) => VersionChoice::Positions { least, most: None },
+            ("positions", &[least, most]) => VersionChoice::Positions { least, most: Some(most) },
             ("iterations", &[most]) => VersionChoice::Iterations { most },
             ("segments", &[mean]) => VersionChoice::Segments { mean },
             ("columns", &[block]) => VersionChoice::Columns { block },

@@ -115,13 +115,16 @@ fn written(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let step = format!("for {i} < length {x} do let {u} = {x}[{i}] let {y} = {next} in");
     let first = format!("(map (const {z}) {x}");
     let all = if g.rng.chance(60) {
-        let place = g.rng.pick(&["", "length {x} - 1 - ", "(length {x} / 2) + {i} / 2 - "]).replace("{x}", &x);
+        let place =
+            g.rng.pick(&["", "length {x} - 1 - ", "(length {x} / 2) + {i} / 2 - "]).replace("{x}", &x);
         let place = format!("{}{i}", place.replace("{i}", &i));
         format!("loop ({out}, {y}) = {first}, {z}) {step} ({out} with [{place}] = {y}, {y})")
     } else {
         let keeps = g.under(&[(&u, &elem), (&y, &elem)], |g| g.exp(&BOOL, b / 4));
         let kept = format!("({out} with [{k}] = {y}, {y}, {k} + 1)");
-        format!("loop ({out}, {y}, {k}) = {first}, {z}, 0) {step} if {keeps} then {kept} else ({out}, {y}, {k})")
+        format!(
+            "loop ({out}, {y}, {k}) = {first}, {z}, 0) {step} if {keeps} then {kept} else ({out}, {y}, {k})"
+        )
     };
     Some(format!("map (\\{x} -> if null {x} then {x} else let {z} = {x}[0] in ({all}).0) {xs}"))
 }

@@ -22,10 +22,16 @@ pub(super) fn chosen(versions: VersionChoice) -> Option<Chosen> {
             let other = "flat, all rows at once: for fewer or longer rows";
             (format!("sequential, each row by itself: for {least} rows and more{short}"), other.into())
         }
-        VersionChoice::Positions { least } => (
-            format!("sequential, each position by itself: for {least} and more with small arrays"),
-            "flat, all positions at once: for fewer of them, or larger arrays".into(),
-        ),
+        VersionChoice::Positions { least, most } => {
+            let little =
+                most.map_or(String::new(), |n| format!(", or up to {n} operators a launch on average"));
+            (
+                format!(
+                    "sequential, each position by itself: for {least} and more with small arrays{little}"
+                ),
+                "flat, all positions at once: for fewer of them, or larger arrays".into(),
+            )
+        }
         VersionChoice::Iterations { most } => (
             format!(
                 "sequential, all iterations in one kernel: for up to {most} operators a launch on average (never on a GPU)"

@@ -12,7 +12,8 @@
 
 use super::by_position::{OneByOne, one_by_one};
 use super::choices::Measure;
-use super::nest::LevelId;
+use super::nest::{LevelId, ROOT};
+use super::rep::Rep;
 use super::{Flattener, Result, Target, Versions};
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{self, Op, Ty, VersionChoice};
@@ -39,17 +40,45 @@ impl Flattener<'_> {
         {
             return Ok(false);
         }
-        self.stms(level, &one.sizes.stms)?;
+        // What is the same for all positions is found out once.
+        let shared = self.are_of_host(&one.sizes.stms);
+        self.stms(if shared { ROOT } else { level }, &one.sizes.stms)?;
         self.flush();
         let choice = match one.sizes.work.filter(|_| on_host) {
-            Some(work) => (self.does_little(work, threshold), VersionChoice::Iterations { most: threshold }),
-            None => (
-                self.are_many_and_small(level, &one, stm.pat.len(), threshold),
-                VersionChoice::Positions { least: threshold },
-            ),
+            Some((work, launches)) => {
+                let (work, launches) = (self.host_atom(work), self.host_atom(launches));
+                (self.does_little((work, launches), threshold), VersionChoice::Iterations { most: threshold })
+            }
+            None => {
+                let many = self.are_many_and_small(level, &one, stm.pat.len(), threshold);
+                let most =
+                    self.threshold(stm.span, Measure::Iterations).saturating_mul(tuning::POSITIONS_LITTLE);
+                match one.sizes.work.filter(|_| shared && most != i64::MAX) {
+                    Some((work, launches)) => {
+                        let (work, launches) = (self.host_atom(work), self.host_atom(launches));
+                        let n = self.count(level);
+                        let all = self.builder.host_op(BinOp::Mul, n, work);
+                        let little = self.does_little((all, launches), most);
+                        let either = Op::Prim(PrimOp::Bin(BinOp::Or, Prim::Bool), vec![many, little]);
+                        let either = self.builder.bind("by_position", Ty::Scalar(Prim::Bool), either);
+                        (either.into(), VersionChoice::Positions { least: threshold, most: Some(most) })
+                    }
+                    None => (many, VersionChoice::Positions { least: threshold, most: None }),
+                }
+            }
         };
         self.both_loops(level, stm, choice, one)?;
         Ok(true)
+    }
+
+    /// True if statements use nothing that differs between positions.
+    fn are_of_host(&self, stms: &[Stm]) -> bool {
+        let code = Body { stms: stms.to_vec(), results: vec![] };
+        code.free().into_iter().all(|v| match self.env.get(&v) {
+            Some(Rep::Scalar(ex)) => ex.is_of_host(),
+            Some(Rep::Array(arr)) => self.is_of_host(arr, &self.types[&v]),
+            None => false,
+        })
     }
 
     fn both_loops(
@@ -99,7 +128,6 @@ impl Flattener<'_> {
 
     /// Test that what a loop does is little for as many launches.
     fn does_little(&mut self, (work, launches): (Atom, Atom), threshold: i64) -> Atom {
-        let (work, launches) = (self.host_atom(work), self.host_atom(launches));
         let most = self.builder.host_op(BinOp::Mul, launches, Atom::i64(threshold));
         self.is_at_most(work, most)
     }

@@ -123,13 +123,7 @@ struct List {
 
 impl<'p> Lower<'p> {
     /// The value of a function at `x`, and `dy` times its derivative. The value is one that is needed, or must not be used.
-    pub fn vjp(
-        &mut self,
-        f: &Val<'p>,
-        x: &Val<'p>,
-        dy: &Val<'p>,
-        is_needed: bool,
-    ) -> R<(Val<'p>, Val<'p>)> {
+    pub fn vjp(&mut self, f: &Val<'p>, x: &Val<'p>, dy: &Val<'p>, is_needed: bool) -> R<(Val<'p>, Val<'p>)> {
         self.backward(f, x, is_needed, &mut |lo, y| lo.like(dy, y, DIRECTION, true))
     }
 
