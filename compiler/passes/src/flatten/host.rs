@@ -59,6 +59,8 @@ pub(crate) struct HostBuilder {
     pub ropes: HashSet<Var>,
     /// Types of host scalars.
     pub host_prims: HashMap<Var, Prim>,
+    /// Host scalars that may be negative: of two sizes one was subtracted.
+    differences: HashSet<Var>,
     /// Of the statement being flattened.
     pub span: Span,
     /// The constructs around it.
@@ -74,6 +76,7 @@ impl HostBuilder {
             bound_in: HashMap::new(),
             ropes: HashSet::new(),
             host_prims: HashMap::new(),
+            differences: HashSet::new(),
             span: Span::default(),
             place: PlaceId::default(),
             places: Places::default(),
@@ -82,9 +85,27 @@ impl HostBuilder {
 
     pub(crate) fn emit(&mut self, pat: Vec<flat::Param>, op: Op) {
         pat.iter().for_each(|p| self.declare(p));
+        if let Op::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), _) = op {
+            self.differences.insert(pat[0].var);
+        }
         let (span, place) = (self.span, self.place);
         let scope = self.scopes.last_mut().expect("a host block is open");
         scope.stms.push(flat::Stm { pat, op, span, place });
+    }
+
+    /// Guards the ranges and copies among the innermost block's statements from `from` on, which are made before a branch is taken: one whose
+    /// size is a difference has no elements where that is negative, since the branch is not taken then.
+    pub(crate) fn guard_sizes(&mut self, from: usize) {
+        let made = self.scopes.last_mut().expect("a host block is open").stms.split_off(from);
+        for mut stm in made {
+            if let Op::Iota(n) | Op::Replicate(n, _) = &mut stm.op
+                && n.var().is_some_and(|v| self.differences.contains(&v))
+            {
+                let op = Op::Prim(PrimOp::Bin(BinOp::Max, Prim::I64), vec![*n, Atom::i64(0)]);
+                *n = self.bind("size", Ty::Scalar(Prim::I64), op).into();
+            }
+            self.scopes.last_mut().expect("a host block is open").stms.push(stm);
+        }
     }
 
     /// Notes what matters of the type of a host variable.

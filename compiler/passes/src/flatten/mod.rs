@@ -264,7 +264,11 @@ impl<'a> Flattener<'a> {
         let depth = |v: &Var| self.builder.bound_in.get(v).copied().unwrap_or(here);
         let inner =
             self.builder.scopes.split_off(vars.iter().map(depth).max().unwrap_or(here).clamp(1, here));
+        let before = self.builder.scopes.last().map_or(0, |s| s.stms.len());
         let built = build(self);
+        if !inner.is_empty() {
+            self.builder.guard_sizes(before);
+        }
         self.builder.scopes.extend(inner);
         built
     }
