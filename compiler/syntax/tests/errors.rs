@@ -27,7 +27,7 @@ snapshot!(several_declarations, "def f = 1 +\n\ndef g = 2\n\ntype = i32\n\nentry
 snapshot!(comparison_with_one_sign, "def f x = if x = 1 then 2 else 3\n");
 snapshot!(glued_operators, "def f x y=-1\ndef g x = x*-1 ? 1\n");
 snapshot!(branch_as_argument, "def f xs = map if null xs then id else id\n");
-snapshot!(keyword_as_name, "def in (x: i32) = x\ndef f = let type = 1 in type\n");
+snapshot!(keyword_as_name, "def in (x: i32) = x\ndef f = let type = 1 in type\ndef g (val: i32) = 1\n");
 snapshot!(no_declaration, "x = 1\n");
 snapshot!(stray_in, "def f =\n  let x = 1\n  in x\n  in 2\n");
 snapshot!(characters, "def größe (ä: i32) = ä ++ \"λ→é\" @ 3\ndef a = 'ab'\ndef b = {a = 1; b = 2}\n");

@@ -255,7 +255,9 @@ impl Failure<'_, '_> {
     fn keyword_as_name(&self) -> Option<Diagnostic> {
         let keyword = self.found.as_ref().filter(|_| self.is_keyword())?;
         let field = self.inside(&Tok::LBrace) && matches!(self.ahead(0), Some(Tok::Colon | Tok::Equals));
-        if !field && !self.before.last()?.1.binds_name() {
+        let last = &self.before.last()?.1;
+        let typed = matches!(last, Tok::LParen | Tok::Comma) && self.ahead(0) == Some(&Tok::Colon);
+        if !field && !typed && !last.binds_name() {
             return None;
         }
         Some(self.unexpected().here(format!("{keyword} is a keyword and cannot be a name")))
