@@ -53,7 +53,10 @@ impl Flattener<'_> {
                 let many = self.are_many_and_small(level, &one, stm.pat.len(), threshold);
                 let most =
                     self.threshold(stm.span, Measure::Iterations).saturating_mul(tuning::POSITIONS_LITTLE);
-                match one.sizes.work.filter(|_| shared && most != i64::MAX) {
+                let of_host = |f: &Self, (work, launches): (Atom, Atom)| {
+                    f.ex(work).is_of_host() && f.ex(launches).is_of_host()
+                };
+                match one.sizes.work.filter(|w| of_host(self, *w) && most != i64::MAX) {
                     Some((work, launches)) => {
                         let (work, launches) = (self.host_atom(work), self.host_atom(launches));
                         let n = self.count(level);

@@ -44,6 +44,7 @@ mod private;
 mod reduce;
 mod scan;
 mod segments;
+mod staying;
 mod steps;
 mod value;
 mod waits;
@@ -68,7 +69,7 @@ use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::visit::Code;
 use par_ir::{Prim, Var};
-use private::{Local, Private};
+use private::{Local, Place, Private};
 pub use reduce::{Accumulators, any_order};
 pub use scan::{Scanning, scanning};
 pub use segments::Segments;
@@ -300,7 +301,8 @@ fn in_parts(kernel: &Kernel, width: usize) -> Option<Plan> {
     let classes = |indices| Classes::new((kernel.pos, 1), &body, indices).with_private(arrays.clone());
     let moved = transposed().map(|(_, part)| part as usize).sum();
     let (classes, size) = cost::choose(classes, &[&body], Setting { moved, ..Setting::of_map(width) })?;
-    if !private::has_parts(&body, &classes, &private) {
+    let read = private.iter().filter(|p| p.place == Place::Memory { is_read: true }).map(|p| p.array);
+    if !private::has_parts(&body, &classes, &private) || !staying::stays(&body, &read.collect(), &classes) {
         return None;
     }
     Some(Plan { private, ..Plan::new((classes, size), &[&body]) })

@@ -15,8 +15,9 @@
 //! That is so if all indices of the array are a multiple of the position and something that is the same for all of them, and is proved to be
 //! inside of the part. Nothing is stored before the end, so a group can be left.
 //!
-//! Other arrays, with any number of elements for a position, stay in memory if they are only written: every lane stores its own element. A group
-//! that is left there has stored what single positions store once more.
+//! Other arrays, with any number of elements for a position, stay in memory: every lane stores its own element. If they are only written, a group
+//! that is left has stored what single positions store once more. If they are read, too, there is no group that is left after it has stored
+//! (`staying.rs`).
 
 use super::class::{Class, Classes};
 use super::value::Lanes;
@@ -44,8 +45,8 @@ pub struct Private {
 pub enum Place {
     /// So many elements of each lane, transposed.
     Transposed(i64),
-    /// In memory, where they are only written.
-    Memory,
+    /// In memory.
+    Memory { is_read: bool },
 }
 
 impl Private {
@@ -82,12 +83,11 @@ pub fn split(kernel: &Kernel) -> Option<(Body, Vec<Private>)> {
         let fits = |part: &i64| matches!(prim.size(), 4 | 8) && (2..=tuning::LANES_PART).contains(part);
         let place = match part.filter(fits) {
             Some(part) => Place::Transposed(part),
-            None if places.read.contains(&state.var) => return None,
-            None => Place::Memory,
+            None => Place::Memory { is_read: places.read.contains(&state.var) },
         };
-        Some(Private { array: state.var, prim, place })
+        Private { array: state.var, prim, place }
     };
-    let all = states.iter().map(private).collect::<Option<Vec<_>>>()?;
+    let all: Vec<Private> = states.iter().map(private).collect();
     (!all.is_empty()).then_some((body, all))
 }
 
