@@ -285,9 +285,16 @@ pub fn obstacle(kernel: &Kernel) -> &'static str {
     let updates = |outs: &[Out]| outs.iter().any(|o| matches!(o, Out::Own { .. }));
     match &kernel.kind {
         _ if !called.is_empty() => "each position calls a function",
-        KernelKind::Map(outs) if updates(outs) && private::split(kernel).is_none() => {
-            "each position updates an array in an order of its own"
-        }
+        KernelKind::Map(outs) if updates(outs) => match private::split(kernel) {
+            None => "each position updates an array in an order of its own",
+            Some((body, private)) => {
+                let classes = Classes::new((kernel.pos, 1), &body, Indices::Apart);
+                match staying::stays(&body, &read_in_memory(&private), &classes) {
+                    true => "vectors would not be faster",
+                    false => "each position reads what it has changed, and checks, which neighbours cannot do together",
+                }
+            }
+        },
         _ if matches!(operator, Some(None)) => "the operator is too long",
         _ => "vectors would not be faster",
     }
@@ -301,11 +308,16 @@ fn in_parts(kernel: &Kernel, width: usize) -> Option<Plan> {
     let classes = |indices| Classes::new((kernel.pos, 1), &body, indices).with_private(arrays.clone());
     let moved = transposed().map(|(_, part)| part as usize).sum();
     let (classes, size) = cost::choose(classes, &[&body], Setting { moved, ..Setting::of_map(width) })?;
-    let read = private.iter().filter(|p| p.place == Place::Memory { is_read: true }).map(|p| p.array);
-    if !private::has_parts(&body, &classes, &private) || !staying::stays(&body, &read.collect(), &classes) {
+    let stays = staying::stays(&body, &read_in_memory(&private), &classes);
+    if !private::has_parts(&body, &classes, &private) || !stays {
         return None;
     }
     Some(Plan { private, ..Plan::new((classes, size), &[&body]) })
+}
+
+/// Arrays that stay in memory and are read there.
+fn read_in_memory(private: &[Private]) -> HashSet<Var> {
+    private.iter().filter(|p| p.place == Place::Memory { is_read: true }).map(|p| p.array).collect()
 }
 
 /// For each result of a map the array that it is a version of, if it is one.
