@@ -233,13 +233,11 @@ fn fewer_values_than_types() {
 }
 
 #[test]
-fn a_million_elements_are_quick() {
+fn a_million_elements() {
     let text = format!("[{}]", (0..1_000_000).map(|i| i.to_string()).collect::<Vec<_>>().join(", "));
-    let start = std::time::Instant::now();
     let values = read_values(&text, &[ValueType::array(prim("i32"))]).unwrap();
     let printed = print_value(&values[0]);
     assert!(printed.ends_with("999999i32]"));
-    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
 #[test]
