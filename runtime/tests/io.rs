@@ -52,6 +52,7 @@ fn sums() {
     let array = |ty| ValueType::array(ty);
     let text = "[#a 1i32 (#x 2i8), #b, #a 3i32 #y, #c [1.5f32]]";
     assert_eq!(read(text, array(sum())), text);
+    assert_eq!(read("[#a (-1) (#x (2)), #c ([1.5])]", array(sum())), "[#a -1i32 (#x 2i8), #c [1.5f32]]");
     assert_eq!(
         read("[((#b)), #c []]", array(sum())),
         "[#b, #c []] : [](#a i32 (#x i8 | #y) | #b | #c []f32)"
