@@ -1,5 +1,6 @@
 //! Results as a table, as data, and beside older ones.
 
+use super::machine::{Pace, unrest};
 use super::stats::{differ, interval, median};
 use par::insight::{bytes, duration};
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,9 @@ pub struct Report {
     pub threads: usize,
     /// Bytes read and written per second by a plain copy.
     pub copy_rate: f64,
+    /// The machine's speed before and after the calls of each process.
+    #[serde(default)]
+    pub paces: Vec<Pace>,
     /// One for each call.
     pub results: Vec<Measured>,
 }
@@ -50,7 +54,10 @@ pub fn read(path: &Path) -> Result<Report, String> {
 }
 
 /// With fewer processes a difference may be one of the processes.
-const PROCESSES_NEEDED: usize = 4;
+const PROCESSES_NEEDED: usize = 5;
+
+/// Changes of the machine's speed by less are not spoken of.
+const NOTABLE: f64 = 1.05;
 
 impl Measured {
     /// Times in order, of processes if several measured it, else of runs.
@@ -89,6 +96,7 @@ impl Report {
     /// Adds what another process measured.
     pub fn add(&mut self, other: Report) {
         self.copy_rate = self.copy_rate.max(other.copy_rate);
+        self.paces.extend(other.paces);
         for m in other.results {
             match self.results.iter_mut().find(|known| known.is_of(&m)) {
                 Some(known) => {
@@ -178,8 +186,10 @@ impl Report {
         out
     }
 
-    /// Significant changes since older results, slowest first.
-    pub fn comparison(&self, old: &Report, color: bool) -> String {
+    /// Significant changes since older results, slowest first. Unless both were measured in turns, they are greater than what the machine's
+    /// speed has changed by.
+    pub fn comparison(&self, old: &Report, in_turns: bool, color: bool) -> String {
+        let least = if in_turns { 1.0 } else { unrest(self.paces.iter().chain(&old.paces)) };
         let mut changed = Vec::new();
         let (mut same, mut new, mut unsure) = (0, 0, false);
         for m in &self.results {
@@ -191,8 +201,9 @@ impl Report {
             let (a, b) = (before.sorted(), m.sorted());
             let is_sure = before.is_sure() && m.is_sure();
             unsure |= !is_sure;
-            match is_sure && differ(&a, &b) {
-                true => changed.push((median(&b) / median(&a), m.call(), median(&a), median(&b))),
+            let ratio = median(&b) / median(&a).max(1.0);
+            match is_sure && differ(&a, &b) && ratio.max(1.0 / ratio) > least {
+                true => changed.push((ratio, m.call(), median(&a), median(&b))),
                 false => same += 1,
             }
         }
@@ -209,6 +220,12 @@ impl Report {
         }
         if old.threads != self.threads {
             let _ = writeln!(out, "note: the older results are of {} threads", old.threads);
+        }
+        if least > NOTABLE {
+            let _ = writeln!(
+                out,
+                "note: the same copy and the same arithmetic took up to {least:.2} times as long at one time as at another: smaller changes are not shown (--against measures in turns)"
+            );
         }
         if unsure {
             let _ = writeln!(
