@@ -9,7 +9,7 @@ use std::time::Instant;
 /// Bytes of what is copied: more than caches hold.
 const BYTES: usize = 128 << 20;
 /// Multiplications of each thread, one after the other.
-const STEPS: u64 = 1 << 20;
+const STEPS: u64 = 1 << 22;
 /// Number of times that each is done.
 const RUNS: usize = 7;
 
