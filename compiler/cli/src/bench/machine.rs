@@ -1,5 +1,5 @@
-//! The speed of this machine, by two fixed pieces of work: a copy of memory, and arithmetic. What they take at one time and at another says how
-//! much of a difference between two measurements is the machine's.
+//! The speed of this machine, by two fixed pieces of work: a copy of memory, and arithmetic. What they take beside calls says how much of a
+//! difference between two measurements is the machine's.
 
 use super::stats::median_of;
 use serde::{Deserialize, Serialize};
@@ -13,11 +13,25 @@ const STEPS: u64 = 1 << 22;
 /// Number of times that each is done.
 const RUNS: usize = 7;
 
-/// The nanoseconds of the fixed work at one time, with as many threads as calls have.
+/// The nanoseconds of the fixed work, with as many threads as calls have.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Pace {
     copy: u64,
     arithmetic: u64,
+}
+
+impl Pace {
+    /// Both times at two times together: before calls and after them.
+    pub fn and(self, later: Pace) -> Pace {
+        Pace { copy: self.copy + later.copy, arithmetic: self.arithmetic + later.arithmetic }
+    }
+
+    /// A time in parts of each work's time.
+    pub fn of(self, nanoseconds: u64) -> [u64; 2] {
+        const PARTS: u128 = 1_000_000_000;
+        let of = |work: u64| (u128::from(nanoseconds) * PARTS / u128::from(work.max(1))) as u64;
+        [of(self.copy), of(self.arithmetic)]
+    }
 }
 
 /// Measures the pace; and the bytes read and written per second by a plain copy, the best of a few.
@@ -53,29 +67,4 @@ fn times(mut work: impl FnMut()) -> Vec<u64> {
         start.elapsed().as_nanos() as u64
     };
     (0..RUNS).map(&mut time).collect()
-}
-
-/// The greatest factor between two of these times that the same work took; 1 for none.
-pub fn unrest<'a>(paces: impl Iterator<Item = &'a Pace> + Clone) -> f64 {
-    let of = |work: fn(&Pace) -> u64| {
-        let times = || paces.clone().map(work);
-        match (times().min(), times().max()) {
-            (Some(least), Some(most)) => most as f64 / least.max(1) as f64,
-            _ => 1.0,
-        }
-    };
-    of(|p| p.copy).max(of(|p| p.arithmetic))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_work_that_differs_most_counts() {
-        let paces = [(100, 50), (110, 50), (105, 75)].map(|(copy, arithmetic)| Pace { copy, arithmetic });
-        assert_eq!(unrest(paces.iter()), 1.5);
-        assert_eq!(unrest(paces[..2].iter()), 1.1);
-        assert_eq!(unrest([].iter()), 1.0);
-    }
 }

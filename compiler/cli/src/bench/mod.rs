@@ -41,8 +41,8 @@ result; their rate is compared with that of a plain copy on this machine, by as 
 
 With --json, --compare and --against this is done in seven processes, since one process is often a little faster than the next: the
 interval is that of their medians, and only what differs between all of them is a change. --against measures both sides in turns.
-What --json wrote is of another time, and the machine may have had other work: a fixed copy and fixed arithmetic are measured
-beside the calls, and only a change that is greater than theirs is shown.
+What --json wrote is of another time, and the machine may have had other work then: a fixed copy and fixed arithmetic are measured
+beside the calls, and only what has changed in relation to both is shown.
 
     par bench examples
     par bench sort.par --threads 1 --json --output before.json
@@ -174,7 +174,7 @@ fn measure(args: &Args) -> Result<(Report, Option<Status>), Status> {
         }
         Some((before, _)) => {
             let (after, copy_rate) = machine::pace(threads(args));
-            Report { threads: threads(args), copy_rate, paces: vec![before, after], results }
+            Report { threads: threads(args), copy_rate, paces: vec![before.and(after)], results }
         }
     };
     Ok((report, failed))
