@@ -26,7 +26,10 @@ pub struct FileSystem;
 
 impl Imports for FileSystem {
     fn read(&self, path: &Path) -> Result<String, String> {
-        std::fs::read_to_string(path).map_err(|e| e.to_string())
+        std::fs::read_to_string(path).map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => "there is no such file".into(),
+            _ => e.to_string(),
+        })
     }
 }
 
