@@ -77,7 +77,7 @@ module.exports = grammar({
         ),
       ),
     string: (_) => token(/"([^"\\\n]|\\[^\n])*"/),
-    character: (_) => token(prec(3, choice(/'[^'\\\n]'/, /'\\[^\n'][^'\n]*'/))),
+    character: (_) => token(prec(3, choice(/'[^'\\\n]'/, /'\\[^\n][^'\n]*'/))),
     operator: (_) =>
       token(choice(/[+\-*/%=!><|&^][+\-*/%=!><|&^.]*/, /`[A-Za-z0-9_'.\u0080-\u{10ffff}]+`/u)),
     punctuation: (_) =>

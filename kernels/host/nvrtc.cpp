@@ -5,11 +5,13 @@
 //     EMU_CXX    the compiler, `c++` if not given
 //     EMU_FLAGS  further options, such as -fsanitize=address or -DEMU_RACE
 //     EMU_KERNELS  the folder that has host/emulator.h; what it was when this library was built, if not given
+//     EMU_HEADERS  a folder in which headers stay, the one that programs begin with precompiled; they are written for each program if not given
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <sstream>
 #include <string>
@@ -41,8 +43,8 @@ std::string contents(const std::string& path) {
 // A folder of its own, removed with all that is in it.
 class Scratch {
 public:
-    Scratch() {
-        std::string pattern = setting("TMPDIR", "/tmp") + "/par-emulator-XXXXXX";
+    explicit Scratch(const std::string& in) {
+        std::string pattern = in + "/par-emulator-XXXXXX";
         if (mkdtemp(pattern.data())) path = pattern;
     }
     ~Scratch() {
@@ -52,6 +54,11 @@ public:
     }
     Scratch(const Scratch&) = delete;
     Scratch& operator=(const Scratch&) = delete;
+    // What is in it stays, under another name, unless that is there already.
+    bool keep_as(const std::string& name) {
+        if (rename(path.c_str(), name.c_str()) != 0) return false;
+        return path.clear(), files.clear(), folders.clear(), true;
+    }
     // Names are relative; folders in them are made.
     std::string file(const std::string& name) {
         for (size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
@@ -70,19 +77,48 @@ private:
 
 bool harmless(const std::string& name) { return !name.empty() && name[0] != '/' && name.find("..") == std::string::npos; }
 
+// Most time goes into generating code, of which little runs: it is not optimised.
+std::string compiler() {
+    return setting("EMU_CXX", "c++") + " -std=c++17 -O0 -fPIC -w -ffp-contract=off " + setting("EMU_FLAGS", "");
+}
+
+std::string include(const std::string& folder) { return " -I'" + folder + "' -I'" + setting("EMU_KERNELS", EMU_KERNELS) + "'"; }
+
+void write_headers(Scratch& to, const Program& p) {
+    for (const auto& header : p.headers) to.write(header.first, header.second);
+}
+
+// The folder in which these headers are for this compiler, made by whichever process is the first; empty if there is none.
+std::string kept_headers(const Program& p) {
+    static const char* const FIRST = "program/program.cuh";
+    const std::string root = setting("EMU_HEADERS", "");
+    if (root.empty() || !p.headers.count(FIRST)) return "";
+    std::string all = compiler() + include("");
+    for (const auto& header : p.headers) all += header.first + '\0' + header.second + '\0';
+    const std::string folder = root + "/" + std::to_string(std::hash<std::string>()(all));
+    if (access(folder.c_str(), R_OK) == 0) return folder;
+    mkdir(root.c_str(), 0700);
+    Scratch scratch(root);
+    if (scratch.path.empty()) return "";
+    write_headers(scratch, p);
+    const std::string first = scratch.path + "/" + FIRST;
+    const std::string command = compiler() + include(scratch.path) + " -x c++-header '" + first + "' -o '" + scratch.file(std::string(FIRST) + ".gch") + "' 2>/dev/null";
+    // A compiler that cannot do this does without.
+    if (std::system(command.c_str()) != 0) unlink((first + ".gch").c_str());
+    return scratch.keep_as(folder) || access(folder.c_str(), R_OK) == 0 ? folder : "";
+}
+
 Result compile(Program& p) {
-    Scratch scratch;
-    if (scratch.path.empty()) return p.log = "no temporary folder can be made", COMPILATION;
-    for (const auto& header : p.headers) {
+    for (const auto& header : p.headers)
         if (!harmless(header.first)) return p.log = "bad name of a header: " + header.first, INVALID_INPUT;
-        scratch.write(header.first, header.second);
-    }
+    Scratch scratch(setting("TMPDIR", "/tmp"));
+    if (scratch.path.empty()) return p.log = "no temporary folder can be made", COMPILATION;
+    const std::string kept = kept_headers(p);
+    if (kept.empty()) write_headers(scratch, p);
     scratch.write("program.cu", p.source);
     const std::string library = scratch.file("program.so"), log = scratch.file("log");
-    const std::string command = setting("EMU_CXX", "c++") + " -std=c++17 -O1 -fPIC -shared -w -ffp-contract=off " +
-                                setting("EMU_FLAGS", "") + " -I'" + scratch.path + "' -I'" +
-                                setting("EMU_KERNELS", EMU_KERNELS) + "' -x c++ '" + scratch.path + "/program.cu' -o '" +
-                                library + "' 2>'" + log + "'";
+    const std::string command = compiler() + " -shared" + include(kept.empty() ? scratch.path : kept) + " -x c++ '" +
+                                scratch.path + "/program.cu' -o '" + library + "' 2>'" + log + "'";
     const int status = std::system(command.c_str());
     p.log = contents(log);
     if (status != 0) return COMPILATION;

@@ -64,9 +64,15 @@ impl CheckKind {
     pub fn message(&self, args: &[Scalar]) -> String {
         let arg = |i: usize| args.get(i).and_then(|x| x.as_i64()).unwrap_or(0);
         match self {
-            CheckKind::Bounds => format!("index {} is outside [0,{})", arg(0), arg(1)),
+            CheckKind::Bounds => {
+                let backwards =
+                    if is_from_end(arg(0), arg(1)) { ": indices do not count from the end" } else { "" };
+                format!("index {} is outside [0,{}){backwards}", arg(0), arg(1))
+            }
             CheckKind::Slice => {
-                format!("slice [{}:{}] is outside an array of length {}", arg(0), arg(1), arg(2))
+                let backwards = [arg(0), arg(1)].iter().any(|end| is_from_end(*end, arg(2)));
+                let backwards = if backwards { ": its ends do not count from the end" } else { "" };
+                format!("slice [{}:{}] is outside an array of length {}{backwards}", arg(0), arg(1), arg(2))
             }
             CheckKind::DivisionByZero => "division by zero".into(),
             CheckKind::NegativeExponent => format!("the exponent {} of an integer is negative", arg(0)),
@@ -98,6 +104,11 @@ impl CheckKind {
             CheckKind::Other(text) => text.clone(),
         }
     }
+}
+
+/// True for a negative index that another language would count from the end.
+fn is_from_end(index: i64, length: i64) -> bool {
+    index < 0 && index >= -length
 }
 
 /// The reason why a run ended without a result, for programs; [`RuntimeError::message`] is for people.

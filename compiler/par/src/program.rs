@@ -301,6 +301,12 @@ impl Program {
         }
     }
 
+    /// Does what calls of all entry points on a back end need. Kernels for a GPU are otherwise compiled when an entry point is first called.
+    pub(crate) fn prepare_all(&self, backend: Backend) -> Result<(), Failure> {
+        self.prepare(backend)?;
+        if backend == Backend::Cuda { self.machine.prepare_all(self) } else { Ok(()) }
+    }
+
     /// A value that is where the back end needs it: for one on a GPU, a copy on it, which calls take without copying it again. It does not
     /// change, so that it can be passed often; where it is passed for the last time, a call may update it in place. For other back ends it
     /// is the same.

@@ -2,29 +2,24 @@
 
 use par::{Backend, CallOptions, CancelToken, Failure, Options, Program, RunFailure, compile, compile_until};
 use std::thread;
-use std::time::{Duration, Instant};
-
-/// Ample, also on a machine that is busy: nothing here ends by itself.
-const PATIENCE: Duration = Duration::from_secs(20);
+use std::time::Duration;
 
 fn program(text: &str) -> Program {
     compile(text, "cancel.par", &Options::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Calls `main` and stops it after a while.
-fn stopped(program: &Program, backend: Backend, threads: usize) -> Duration {
+/// Calls `main` and stops it after a while. Nothing here ends by itself: a call that does not stop is a test that hangs.
+fn stop(program: &Program, backend: Backend, threads: usize) {
     program.prepare(backend).unwrap();
     let options = CallOptions { backend, threads, ..CallOptions::default() };
     let token = options.cancel.clone();
     let stopper = thread::spawn(move || {
         thread::sleep(Duration::from_millis(50));
         token.cancel();
-        Instant::now()
     });
     let result = program.call("main", vec![], &options);
-    let asked = stopper.join().unwrap();
+    stopper.join().unwrap();
     assert!(matches!(result, Err(RunFailure::Cancelled)), "{backend}: {result:?}");
-    asked.elapsed()
 }
 
 /// Programs that run as good as for ever, by what keeps them busy.
@@ -68,8 +63,8 @@ fn endless_programs_stop_on_every_back_end() {
         for (backend, threads) in
             [(Backend::Interp, 1), (Backend::FlatInterp, 1), (Backend::Cpu, 1), (Backend::Cpu, 4)]
         {
-            let waited = stopped(&program, backend, threads);
-            assert!(waited < PATIENCE, "{what}, {backend} with {threads} threads: {waited:?}");
+            println!("{what}, {backend} with {threads} threads");
+            stop(&program, backend, threads);
         }
     }
 }
@@ -79,7 +74,7 @@ fn a_program_can_be_called_again() {
     let program =
         program("entry main = loop x = 0i64 while x >= 0 do (x + 1) % 7\nentry inc (x: i32) = x + 1");
     for backend in [Backend::Interp, Backend::FlatInterp, Backend::Cpu] {
-        stopped(&program, backend, 2);
+        stop(&program, backend, 2);
         let result = program.run(
             "inc",
             vec![par::read_values("1", &[par::ValueType::Prim(par::Prim::I32)]).unwrap().remove(0)],

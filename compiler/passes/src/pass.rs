@@ -1,7 +1,8 @@
 //! A pass is a value: a name, what it is good for, and the function. The pipeline is two lists of them, with flattening between.
 //!
 //! ```text
-//! CORE   counters   counts loops in 64 bits whose counters are indices
+//! CORE   counting   makes counted loops of `while` loops that count
+//!        counters   counts loops in 64 bits whose counters are indices
 //!        simplify   folds, propagates, removes what is dead
 //!        results    removes function results that are constants or argument sizes
 //!        merge      makes one map of independent calls of a recursive function
@@ -29,7 +30,7 @@
 //! ```
 
 use crate::core::{
-    apart, counters, fuse, if_conversion, merge, results, sequential, simplify, strides, tiny,
+    apart, counters, counting, fuse, if_conversion, merge, results, sequential, simplify, strides, tiny,
 };
 use crate::flat::{
     bulk, columns, host_invariants, in_place_scatters, interchange, invariant_checks, linearise, prune,
@@ -66,6 +67,13 @@ pub const SIMPLIFY: CorePass = Pass {
     name: "simplify",
     description: "folds constants, propagates copies, proves checks, removes what is dead",
     run: simplify::run,
+};
+
+/// `while` loops that count. Before everything that asks how many iterations a loop has, or what its counter is.
+pub const COUNTING: CorePass = Pass {
+    name: "counting",
+    description: "makes counted loops of `while` loops that count",
+    run: counting::run,
 };
 
 /// Counters that are indices. Before everything that looks at indices, and what removes counters that are not used any more.
@@ -138,6 +146,7 @@ pub const STRIDES: CorePass = Pass {
 /// Passes over CORE, before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
 /// fused into the map that it should leave.
 pub const CORE_PASSES: &[CorePass] = &[
+    COUNTING,
     COUNTERS,
     SIMPLIFY,
     RESULTS,

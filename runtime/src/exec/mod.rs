@@ -125,6 +125,15 @@ impl Executable {
         }
     }
 
+    /// Compiles what calls of all functions need, if it is a program for GPUs.
+    pub fn prepare_all(&self) -> Result<(), LoadError> {
+        match &self.code {
+            Compiled::Cpu(..) => Ok(()),
+            #[cfg(feature = "cuda")]
+            Compiled::Gpu(loaded) => loaded.prepare_all(),
+        }
+    }
+
     /// Calls function `fun` with arguments in the order of its parameters.
     pub fn call(
         &self,

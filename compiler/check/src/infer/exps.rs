@@ -193,6 +193,13 @@ impl Cx<'_> {
             return errors::unknown_name(name, &[]).note(note);
         }
         let diag = errors::unknown_name(name, &known);
+        if name.path.len() == 1
+            && par_runtime::Prim::from_name(&name.path[0]).is_some()
+            && self.scopes.value(self.module, name.span, &name.base).is_some()
+        {
+            let note = format!("did you mean `{}`? It is not a function of one type", name.base);
+            return errors::unknown_name(name, &[]).note(note);
+        }
         if !name.path.is_empty() {
             return if diag.notes.is_empty() { members_noted(diag, name, known) } else { diag };
         }

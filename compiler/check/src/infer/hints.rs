@@ -331,7 +331,10 @@ impl Cx<'_> {
             ("-" | "*" | "/" | "%" | "**", Ty::Array(..)) => {
                 diag.note(format!("element by element: map2 ({op}) xs ys, or map (\\x -> x {op} …) xs"))
             }
-            ("<" | "<=" | ">" | ">=", Ty::Array(..) | Ty::Tuple(_) | Ty::Record(_)) => diag.note(compound_order(op)),
+            ("<" | "<=" | ">" | ">=", Ty::Array(..)) => diag
+                .note(format!("element by element: map2 ({op}) xs ys, or map (\\x -> x {op} …) xs; filter (\\x -> x {op} …) xs has the elements for which it holds"))
+                .note(compound_order(op)),
+            ("<" | "<=" | ">" | ">=", Ty::Tuple(_) | Ty::Record(_)) => diag.note(compound_order(op)),
             ("^", Ty::Prim(p)) if p.is_float() => diag.note("the power of a number is `x ** y`"),
             (_, Ty::Var(_)) if !matches!(op, "==" | "!=") => diag.note(format!(
                 "a type parameter stands for every type: take the function for `{op}` as a parameter, or write a type of numbers"

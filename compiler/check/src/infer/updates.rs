@@ -37,7 +37,7 @@ impl Cx<'_> {
             [] => {
                 let ty = match &to {
                     Place::Index(index) => self.indexed_type(&value, index),
-                    Place::Fields(_) => fields(first).fold(value.ty.clone(), |ty, f| self.field_type(&ty, f)),
+                    Place::Fields(_) => self.updated_field(&value, first),
                 };
                 let update = self.exp(update);
                 self.agree_update(&ty, &value, &update);
@@ -55,6 +55,17 @@ impl Cx<'_> {
             Place::Fields(fields) => ExprKind::WithField { value, fields, update },
         };
         bound.into_iter().rev().fold(Expr { kind, ty, span }, |body, (pat, value)| bind(pat, value, body))
+    }
+
+    /// The type of the field that an update replaces.
+    fn updated_field(&mut self, value: &Expr, place: &[Step]) -> Ty {
+        let before = self.diags.len();
+        let ty = fields(place).fold(value.ty.clone(), |ty, field| self.field_type(&ty, field));
+        let is_update = matches!(value.kind, ExprKind::With { .. } | ExprKind::WithField { .. });
+        if let (true, Some(diag)) = (is_update, self.diags[before..].last_mut()) {
+            diag.notes.push("`a with x = b with y = c` is `(a with x = b) with y = c`: an update of `b` stands in parentheses".into());
+        }
+        ty
     }
 
     fn place(&mut self, steps: &[Step]) -> Place {

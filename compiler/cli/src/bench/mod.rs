@@ -2,17 +2,17 @@
 //!
 //! - `sample`: running a call often enough.
 //! - `stats`: medians, intervals, whether a change is one.
-//! - `bandwidth`: how fast this machine copies.
+//! - `machine`: how fast this machine is.
 //! - `kernels`: the bulk operations of a GPU, one by one.
 //! - `transfers`: copies to a GPU and back.
 //! - `c`: functions in C beside entry points.
 //! - `turns`: several processes.
 //! - `report`: the table, the results as data, the comparison.
 
-mod bandwidth;
 mod c;
 #[cfg(feature = "cuda")]
 mod kernels;
+mod machine;
 mod report;
 mod sample;
 mod stats;
@@ -36,9 +36,13 @@ use std::time::Duration;
 
 const AFTER_HELP: &str = "\
 Every case of the programs' test blocks that gives a result is run until both --runs and --min-time are reached, after one
-run that is not counted. With --json, --compare and --against this is done in five processes, one after the other, since one process is
-often a little faster than the next: then the interval is that of their medians, and only what differs in all of them is a change. The interval is where the median lies with a probability of 95 %. Bytes are those of arguments and
+run that is not counted. The interval is where the median lies with a probability of 95 %. Bytes are those of arguments and
 result; their rate is compared with that of a plain copy on this machine, by as many threads.
+
+With --json, --compare and --against this is done in seven processes, since one process is often a little faster than the next: the
+interval is that of their medians, and only what differs between all of them is a change. --against measures both sides in turns.
+What --json wrote is of another time, and the machine may have had other work then: a fixed copy and fixed arithmetic are measured
+beside the calls, and only what has changed in relation to both is shown.
 
     par bench examples
     par bench sort.par --threads 1 --json --output before.json
@@ -95,7 +99,7 @@ pub struct Args {
     /// in C has a function `c_NAME` for each entry point NAME: docs/performance.md says what it takes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["compare", "of_gpu"])]
     against: Option<PathBuf>,
-    /// Measure in N processes [default: 5 with --json, --compare and --against, else 1]
+    /// Measure in N processes [default: 7 with --json, --compare and --against, else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     processes: Option<u32>,
     /// Measure for another process, which reads the results
@@ -131,7 +135,7 @@ pub fn bench(args: &Args) -> Result<Status, Status> {
     }
     let old = args.compare.as_deref().map(report::read).transpose().map_err(|m| status::fail(&m))?;
     let many = args.json || args.compare.is_some() || args.against.is_some();
-    let processes = args.processes.unwrap_or(if many { 5 } else { 1 });
+    let processes = args.processes.unwrap_or(if many { 7 } else { 1 });
     let (report, old, failed) = match processes {
         1 if args.against.is_none() => {
             let (report, failed) = measure(args)?;
@@ -154,6 +158,7 @@ fn measure(args: &Args) -> Result<(Report, Option<Status>), Status> {
     }
     let bar = if args.part { ProgressBar::hidden() } else { progress::bar(files.len()) };
     let backend = args.backend.choose(args.limits.device(), false);
+    let before = (backend != Backend::Cuda).then(|| machine::pace(threads(args)));
     let mut bench = Bench { args, backend, results: Vec::new(), failed: None, bar: &bar };
     files.iter().for_each(|file| bench.file(file));
     bar.finish_and_clear();
@@ -162,13 +167,17 @@ fn measure(args: &Args) -> Result<(Report, Option<Status>), Status> {
         let nothing = || status::fail("the programs have no test that gives a result");
         return Err(failed.unwrap_or_else(nothing));
     }
-    let (threads, copy_rate) = match backend {
-        Backend::Cuda => {
-            (report::GPU, par::gpu_copy_rate(args.limits.device()).map_err(|m| status::fail(&m))?)
+    let report = match before {
+        None => {
+            let copy_rate = par::gpu_copy_rate(args.limits.device()).map_err(|m| status::fail(&m))?;
+            Report { threads: report::GPU, copy_rate, paces: Vec::new(), results }
         }
-        _ => (threads(args), bandwidth::copy(threads(args))),
+        Some((before, _)) => {
+            let (after, copy_rate) = machine::pace(threads(args));
+            Report { threads: threads(args), copy_rate, paces: vec![before.and(after)], results }
+        }
     };
-    Ok((Report { threads, copy_rate, results }, failed))
+    Ok((report, failed))
 }
 
 #[cfg(not(feature = "cuda"))]
@@ -206,7 +215,9 @@ fn write(args: &Args, report: &Report, old: Option<&Report>) -> Result<(), Statu
     let text = match (args.json, old) {
         (true, _) => report.json(),
         (false, Some(c)) if is_c => report.beside(c),
-        (false, Some(old)) => report.comparison(old, crate::explain::color() && args.output.is_none()),
+        (false, Some(old)) => {
+            report.comparison(old, args.against.is_some(), crate::explain::color() && args.output.is_none())
+        }
         (false, None) => report.table(),
     };
     write_text(args, &text)

@@ -1,5 +1,6 @@
 //! Results as a table, as data, and beside older ones.
 
+use super::machine::Pace;
 use super::stats::{differ, interval, median};
 use par::insight::{bytes, duration};
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,9 @@ pub struct Report {
     pub threads: usize,
     /// Bytes read and written per second by a plain copy.
     pub copy_rate: f64,
+    /// The machine's speed in each process, before and after the calls.
+    #[serde(default)]
+    pub paces: Vec<Pace>,
     /// One for each call.
     pub results: Vec<Measured>,
 }
@@ -50,7 +54,7 @@ pub fn read(path: &Path) -> Result<Report, String> {
 }
 
 /// With fewer processes a difference may be one of the processes.
-const PROCESSES_NEEDED: usize = 4;
+const PROCESSES_NEEDED: usize = 5;
 
 impl Measured {
     /// Times in order, of processes if several measured it, else of runs.
@@ -58,6 +62,17 @@ impl Measured {
         let mut sorted = if self.medians.len() > 1 { &self.medians } else { &self.nanoseconds }.clone();
         sorted.sort_unstable();
         sorted
+    }
+
+    /// Times in order, as [`Measured::sorted`], and then in parts of what fixed work took in the same processes, if that is known.
+    fn measures(&self, paces: &[Pace]) -> Vec<Vec<u64>> {
+        let mut all = vec![self.sorted()];
+        if paces.len() == self.medians.len() {
+            let parts: Vec<[u64; 2]> = paces.iter().zip(&self.medians).map(|(p, m)| p.of(*m)).collect();
+            all.extend([0, 1].map(|work| parts.iter().map(|p| p[work]).collect()));
+            all.iter_mut().for_each(|times| times.sort_unstable());
+        }
+        all
     }
 
     /// The median with copies, as a column.
@@ -89,6 +104,7 @@ impl Report {
     /// Adds what another process measured.
     pub fn add(&mut self, other: Report) {
         self.copy_rate = self.copy_rate.max(other.copy_rate);
+        self.paces.extend(other.paces);
         for m in other.results {
             match self.results.iter_mut().find(|known| known.is_of(&m)) {
                 Some(known) => {
@@ -178,22 +194,34 @@ impl Report {
         out
     }
 
-    /// Significant changes since older results, slowest first.
-    pub fn comparison(&self, old: &Report, color: bool) -> String {
+    /// Significant changes since older results, slowest first. Unless both were measured in turns, times have changed in relation to fixed work
+    /// as well: what the machine does besides differs from time to time.
+    pub fn comparison(&self, old: &Report, in_turns: bool, color: bool) -> String {
         let mut changed = Vec::new();
-        let (mut same, mut new, mut unsure) = (0, 0, false);
+        let (mut same, mut new, mut unsure, mut of_machine) = (0, 0, false, 0);
         for m in &self.results {
             let Some(before) = old.results.iter().find(|o| o.is_of(m)).or_else(|| old.nth_like(self, m))
             else {
                 new += 1;
                 continue;
             };
-            let (a, b) = (before.sorted(), m.sorted());
+            let (a, b) = (before.measures(&old.paces), m.measures(&self.paces));
             let is_sure = before.is_sure() && m.is_sure();
             unsure |= !is_sure;
-            match is_sure && differ(&a, &b) {
-                true => changed.push((median(&b) / median(&a), m.call(), median(&a), median(&b))),
-                false => same += 1,
+            let is_slower = median(&b[0]) > median(&a[0]);
+            let differs =
+                |(a, b): (&Vec<u64>, &Vec<u64>)| differ(a, b) && is_slower == (median(b) > median(a));
+            let times_differ = is_sure && differs((&a[0], &b[0]));
+            if times_differ && (in_turns || a.iter().zip(&b).all(differs)) {
+                changed.push((
+                    median(&b[0]) / median(&a[0]).max(1.0),
+                    m.call(),
+                    median(&a[0]),
+                    median(&b[0]),
+                ));
+            } else {
+                same += 1;
+                of_machine += usize::from(times_differ);
             }
         }
         changed.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -209,6 +237,12 @@ impl Report {
         }
         if old.threads != self.threads {
             let _ = writeln!(out, "note: the older results are of {} threads", old.threads);
+        }
+        if of_machine > 0 {
+            let _ = writeln!(
+                out,
+                "note: {of_machine} of them may differ because the machine was busier at one time: a fixed copy or fixed arithmetic beside them did, too (--against measures in turns)"
+            );
         }
         if unsure {
             let _ = writeln!(

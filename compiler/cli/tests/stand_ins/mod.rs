@@ -29,7 +29,7 @@ pub fn stand_ins() -> &'static Path {
 pub fn par(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_par"));
     command.env("LD_LIBRARY_PATH", folder).env("PAR_NVRTC", folder.join("libnvrtc.so"));
-    command.env("PAR_CACHE", temporary("cubins"));
+    command.env("PAR_CACHE", temporary("cubins")).env("EMU_HEADERS", temporary("headers"));
     command
 }
 
@@ -62,7 +62,12 @@ pub fn on_stand_ins(name: &str, variables: &[(&str, &str)], test: fn()) {
     let mut again = Command::new(std::env::current_exe().expect("this test"));
     again.args(["--exact", name, "--nocapture"]).env(AGAIN, "1").envs(variables.iter().copied());
     again.env("LD_LIBRARY_PATH", folder).env("PAR_NVRTC", folder.join("libnvrtc.so"));
-    let (status, out, err) =
-        said(&again.env("PAR_CACHE", temporary("cubins")).output().expect("this test runs"));
+    let (status, out, err) = said(
+        &again
+            .env("EMU_HEADERS", temporary("headers"))
+            .env("PAR_CACHE", temporary("cubins"))
+            .output()
+            .expect("this test runs"),
+    );
     assert_eq!(status, Some(0), "{out}{err}");
 }

@@ -11,22 +11,59 @@ const MOST: usize = 20;
 const NAMES: usize = 26;
 const LINE: usize = 120;
 
-/// The items whose names and descriptions have all the words, those with the words in their names first.
+/// Words that say nothing about what is searched for.
+const SMALL: [&str; 12] = ["a", "an", "and", "by", "for", "from", "in", "of", "or", "the", "to", "with"];
+
+/// The items whose names and descriptions have all the words, those with the words in their names first. If none has, those that lack
+/// only what most others have: the rarest words count.
 pub fn by_words<'a>(items: &'a [Item], words: &str) -> Vec<&'a Item> {
-    let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
-    let rank = |item: &Item| {
-        let name = item.name.to_lowercase();
-        let text = item.text.as_deref().unwrap_or("").to_lowercase();
-        let all = words.iter().all(|w| name.contains(w) || text.contains(w));
-        let missing = words.iter().filter(|w| !name.contains(*w)).count();
-        (all && !words.is_empty()).then_some((missing, item.name.len()))
+    let words: Vec<String> =
+        words.split_whitespace().map(stem).filter(|w| !SMALL.contains(&w.as_str())).collect();
+    let items = in_order(items.iter().map(|item| ((), item)).collect());
+    let lacked = |item: &Item| -> Vec<bool> {
+        let text = [item.name.to_lowercase(), item.text.as_deref().unwrap_or("").to_lowercase()];
+        words.iter().map(|word| !text.iter().any(|t| has_word(t, word))).collect()
     };
-    ranked(items, rank)
+    let lacked: Vec<Vec<bool>> = items.iter().map(|item| lacked(item)).collect();
+    let having = |word: usize| lacked.iter().filter(|of| !of[word]).count().max(1);
+    let weights: Vec<usize> = (0..words.len()).map(|word| items.len() * items.len() / having(word)).collect();
+    let weight = |of: &Vec<bool>| -> Option<usize> {
+        let weight = of.iter().zip(&weights).filter(|(lacks, _)| **lacks).map(|(_, weight)| weight).sum();
+        (!of.iter().all(|lacks| *lacks)).then_some(weight)
+    };
+    let lacked: Vec<Option<usize>> = lacked.iter().map(weight).collect();
+    let least = lacked.iter().flatten().min();
+    let best = items.into_iter().zip(&lacked).filter(|(_, of)| of.is_some() && of.as_ref() == least);
+    let rank = |(item, _): (&'a Item, _)| {
+        let name = item.name.to_lowercase();
+        let missing = words.iter().filter(|word| !has_word(&name, word)).count();
+        ((missing, item.name.len()), item)
+    };
+    in_order(best.map(rank).collect())
+}
+
+/// A word without the ending of its plural.
+fn stem(word: &str) -> String {
+    let word = word.to_lowercase();
+    match word.strip_suffix('s') {
+        Some(one) if one.len() > 2 && !one.ends_with('s') => one.to_string(),
+        _ => word,
+    }
+}
+
+/// True if a word of the text begins like this.
+fn has_word(text: &str, word: &str) -> bool {
+    let between = |c: char| !c.is_alphanumeric();
+    match word.contains(between) {
+        true => text.contains(word),
+        false => text.split(between).any(|of_text| of_text.starts_with(word)),
+    }
 }
 
 /// The items whose types fit the one that is searched for, the nearest first.
 pub fn by_type<'a>(items: &'a [Item], wanted: &Type) -> Vec<&'a Item> {
-    ranked(items, |item| Some((item.ty.as_ref()?.distance(wanted)?, item.name.len())))
+    let rank = |item: &'a Item| Some(((item.ty.as_ref()?.distance(wanted)?, item.name.len()), item));
+    in_order(items.iter().filter_map(rank).collect())
 }
 
 /// The items of a module.
@@ -39,9 +76,8 @@ pub fn modules(items: &[Item]) -> Vec<&Item> {
     items.iter().filter(|i| i.kind == Kind::Module).collect()
 }
 
-/// Items in order of their rank. Of a function that several modules have under one name, that of the first stands for all.
-fn ranked<R: Ord>(items: &[Item], rank: impl Fn(&Item) -> Option<R>) -> Vec<&Item> {
-    let mut found: Vec<(R, &Item)> = items.iter().filter_map(|i| Some((rank(i)?, i))).collect();
+/// Items in order of their ranks. Of a function that several modules have under one name, that of the first stands for all.
+fn in_order<R: Ord>(mut found: Vec<(R, &Item)>) -> Vec<&Item> {
     found.sort_by(|a, b| a.0.cmp(&b.0));
     let mut out: Vec<&Item> = Vec::new();
     for (_, item) in found {

@@ -163,6 +163,11 @@ impl Machine {
         }
     }
 
+    /// Compiles all kernels for a GPU.
+    pub(super) fn prepare_all(&self, program: &Program) -> Result<(), Failure> {
+        program.cuda()?.prepare_all().map_err(not_loaded)
+    }
+
     /// Columns where a back end needs them.
     pub(super) fn upload(
         &self,

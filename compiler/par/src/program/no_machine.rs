@@ -42,6 +42,11 @@ impl Machine {
         }
     }
 
+    /// Fails: there is no GPU.
+    pub(super) fn prepare_all(&self, program: &Program) -> Result<(), Failure> {
+        self.prepare(program, Backend::Cuda)
+    }
+
     /// The same columns: there is no GPU.
     pub(super) fn upload(
         &self,

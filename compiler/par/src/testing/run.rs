@@ -139,7 +139,7 @@ impl Runner<'_> {
             self.test(self.name.into(), "compiles".into(), || {
                 let program = source.program()?;
                 let mut targets = targets.iter();
-                targets.try_for_each(|t| program.prepare(t.backend)).map_err(|e| Problem::from(&e))
+                targets.try_for_each(|t| program.prepare_all(t.backend)).map_err(|e| Problem::from(&e))
             });
         } else if let (false, Err(failure)) = (self.settings.list, source.compiled()) {
             self.test(self.name.into(), "compiles".into(), || Err(failure.into()));
@@ -178,7 +178,7 @@ impl Runner<'_> {
             let mut mismatch = None;
             self.test_on(Some(target), place, format!("entry {entry}{quoted}"), || {
                 let program = source.program()?;
-                program.prepare(target.backend).map_err(|e| Problem::from(&e))?;
+                program.prepare_all(target.backend).map_err(|e| Problem::from(&e))?;
                 let args = args.get_or_insert_with(|| call_arguments(program, case, entry, source)).as_ref();
                 if let (Expected::Gradient(most), Ok(Ok(args)), Some(signature)) =
                     (&case.expected, args, program.entry(entry))

@@ -2,6 +2,7 @@
 
 pub(crate) mod apart;
 pub(crate) mod counters;
+pub(crate) mod counting;
 pub mod fuse;
 pub(crate) mod if_conversion;
 pub mod merge;

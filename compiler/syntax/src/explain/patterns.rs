@@ -11,10 +11,10 @@ pub(super) const SLIPS: &[Slip] = &[constructor_pattern, late_size, array_patter
 const NO_ARRAY_PATTERNS: &str = "an array has no patterns";
 const ARRAY_PARTS: &str = "for example: if null xs then a else let x = xs[0] let rest = xs[1:] in b";
 
-/// `case Some x -> e`, `case Some(x) -> e`.
+/// `case Some x -> e`, `case Some(x) -> e`, `case some x -> e`.
 fn constructor_pattern(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     let last = f.before.len().checked_sub(1).filter(|_| f.case_head())?;
-    let name = ident(&f.before[last].1).filter(|name| name.starts_with(|c: char| c.is_uppercase()))?;
+    let name = ident(&f.before[last].1)?;
     let argument =
         f.found_is(|t| matches!(t, Tok::LParen | Tok::Ident(_) | Tok::Underscore | Tok::Literal(_)));
     argument.then(|| f.foreign(f.place(last), "a constructor begins with `#`", format!("write `#{name}`")))

@@ -77,12 +77,24 @@ impl Loaded {
     /// Compiles and loads what a call of a function of the host may launch and is not there yet.
     pub fn prepare(&self, fun: usize) -> Result<(), LoadError> {
         let mut code = self.code();
-        let code = &mut *code;
-        if self.nvrtc.is_none() || code.ready.contains(&fun) {
+        if code.ready.contains(&fun) {
             return Ok(());
         }
-        let mut missing: Vec<usize> = self.program.plan.kernels(fun).iter().map(|k| k.number).collect();
+        self.compile(&mut code, self.program.plan.kernels(fun).iter().map(|k| k.number).collect())?;
+        code.ready.insert(fun);
+        Ok(())
+    }
+
+    /// Compiles and loads all that is not there yet, at once.
+    pub fn prepare_all(&self) -> Result<(), LoadError> {
+        self.compile(&mut self.code(), (0..self.program.kernels.len()).collect())
+    }
+
+    fn compile(&self, code: &mut Code, mut missing: Vec<usize>) -> Result<(), LoadError> {
         missing.retain(|k| !code.kernels.contains(k));
+        if self.nvrtc.is_none() || missing.is_empty() && code.bulk {
+            return Ok(());
+        }
         missing.sort_unstable();
         let shared = (!code.bulk).then(|| BULK.to_string());
         let texts: Vec<String> =
@@ -90,7 +102,6 @@ impl Loaded {
         self.load(code, &texts)?;
         code.bulk = true;
         code.kernels.extend(missing);
-        code.ready.insert(fun);
         Ok(())
     }
 

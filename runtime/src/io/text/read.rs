@@ -133,10 +133,20 @@ impl Scanner<'_> {
         tags.push(Scalar::from_i64(tags.prim, number as i64));
         for (i, (_, payload)) in cases.iter_mut().enumerate() {
             for node in payload {
-                if i == number { self.value(node, row)? } else { node.add_neutral() }
+                if i == number { self.payload(node, row)? } else { node.add_neutral() }
             }
         }
         Ok(())
+    }
+
+    /// A value that a constructor holds; in parentheses if it is written as in a program: `#some (-1)`.
+    fn payload(&mut self, node: &mut Node, row: Option<i64>) -> Result<()> {
+        let has_own = matches!(node, Node::Tuple(_) | Node::Sum(..));
+        if has_own || !self.eat(b'(') {
+            return self.value(node, row);
+        }
+        self.value(node, row)?;
+        self.expect(b')')
     }
 
     /// Fields in any order, each once.
