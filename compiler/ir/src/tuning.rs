@@ -31,7 +31,7 @@ pub const LONGEST_OWN: i64 = 128;
 pub const POSITIONS: i64 = 256;
 /// Operators in a launch of a loop of the host up to which, on average, the loop is one kernel of one position.
 pub const ITERATIONS: i64 = 1024;
-/// How many times as many operators a launch may have if a loop has several positions, which go through lanes: forward substitution in 32 to 96
+/// Factor of the operators that a launch may have if a loop has several positions, which go through lanes: forward substitution in 32 to 96
 /// columns of 32 elements took 0.05 of the time.
 pub const POSITIONS_LITTLE: i64 = 8;
 
@@ -212,7 +212,7 @@ pub const LANES_APART: usize = 32;
 pub const LANES_GATHER: usize = 3;
 /// The same where the processor has no gathers: indices leave vectors, and elements enter them, one by one.
 pub const LANES_LOADS: usize = 4;
-/// What storing the element of a lane at a place of its own costs: the index and the element leave vectors.
+/// The cost of storing the element of a lane at a place of its own: the index and the element leave vectors.
 pub const LANES_STORE: usize = 3;
 /// The additional cost of loads of bytes into lanes: an alphabet of 64 bytes took 2.0 times as long in lanes as one by one.
 pub const LANES_NARROW: usize = 2;
@@ -235,7 +235,7 @@ pub const LANES_WAITING: usize = 24;
 pub const LANES_WAITING_COUNTED: usize = 128;
 /// The same where a group is left if its lanes differ much.
 pub const LANES_WAITING_EVEN: usize = 32;
-/// How much longer than the mean of the lanes the longest may count.
+/// Factor of the mean of the lanes up to which the longest may count.
 pub const LANES_EVEN: i64 = 2;
 /// Iterations by which lanes may differ besides.
 pub const LANES_EVEN_FEW: i64 = 4;

@@ -40,7 +40,7 @@ pub struct Private {
     pub place: Place,
 }
 
-/// Where a group has its parts of an array.
+/// The place of a group's parts of an array.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Place {
     /// So many elements of each lane, transposed.

@@ -12,7 +12,7 @@ pub(super) struct Frame {
     array: Var,
     /// The next of the scalars in front.
     scalar: i64,
-    /// Where the next array begins.
+    /// The beginning of the next array.
     at: Atom,
     /// Statements that are still to come whose calls were kept.
     left: usize,
