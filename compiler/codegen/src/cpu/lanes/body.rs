@@ -5,6 +5,7 @@ use super::class::Class;
 use super::cost::WIDEST;
 use super::division::Division;
 use super::value::{Form, Lanes};
+use crate::cpu::convert;
 use crate::cpu::emit::{Base, Unsupported, args};
 use cranelift::prelude::*;
 use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
@@ -406,6 +407,7 @@ impl Group<'_, '_> {
     /// Leaves the group if lanes count so differently that most of them would wait.
     fn stay_if_even(&mut self, bound: &Lanes, prim: Prim) {
         let counts = self.apart(bound, prim);
+        let counts: Vec<Value> = counts.into_iter().map(|n| convert::widen(&mut self.e.b, prim, n)).collect();
         let most = self.tree(&counts, |s, a, b| s.e.b.ins().smax(a, b));
         let sum = self.tree(&counts, |s, a, b| s.e.b.ins().iadd(a, b));
         let all = self.e.b.ins().imul_imm_s(most, self.lanes as i64);
