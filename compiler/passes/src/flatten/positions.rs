@@ -7,8 +7,9 @@
 //! by position    l = kernel map (own a) over positions { loop for j < n { loop … } }       -- one kernel
 //! ```
 //!
-//! Both are there. Under a nest the host takes the second where there are many positions, whose arrays are small ([`super::choices`]). A loop
-//! of the host has one position: it takes the second if an iteration does so little that starting its kernels would take longer.
+//! Both are there. Under a nest the host takes the second where there are many positions, whose arrays are small ([`super::choices`]), or
+//! where an iteration of all positions does so little that starting its kernels would take longer. A loop of the host has one position:
+//! only the latter counts.
 
 use super::by_position::{OneByOne, one_by_one};
 use super::choices::Measure;
@@ -49,29 +50,34 @@ impl Flattener<'_> {
                 let (work, launches) = (self.host_atom(work), self.host_atom(launches));
                 (self.does_little((work, launches), threshold), VersionChoice::Iterations { most: threshold })
             }
-            None => {
-                let many = self.are_many_and_small(level, &one, stm.pat.len(), threshold);
-                let most =
-                    self.threshold(stm.span, Measure::Iterations).saturating_mul(tuning::POSITIONS_LITTLE);
-                let of_host = |f: &Self, (work, launches): (Atom, Atom)| {
-                    f.ex(work).is_of_host() && f.ex(launches).is_of_host()
-                };
-                match one.sizes.work.filter(|w| of_host(self, *w) && most != i64::MAX) {
-                    Some((work, launches)) => {
-                        let (work, launches) = (self.host_atom(work), self.host_atom(launches));
-                        let n = self.count(level);
-                        let all = self.builder.host_op(BinOp::Mul, n, work);
-                        let little = self.does_little((all, launches), most);
-                        let either = Op::Prim(PrimOp::Bin(BinOp::Or, Prim::Bool), vec![many, little]);
-                        let either = self.builder.bind("by_position", Ty::Scalar(Prim::Bool), either);
-                        (either.into(), VersionChoice::Positions { least: threshold, most: Some(most) })
-                    }
-                    None => (many, VersionChoice::Positions { least: threshold, most: None }),
-                }
-            }
+            None => self.choice_of_positions(level, stm, &one, threshold),
         };
         self.both_loops(level, stm, choice, one)?;
         Ok(true)
+    }
+
+    /// The test that a loop under a nest has many positions with small arrays, or does little, if it is known what that is.
+    fn choice_of_positions(
+        &mut self,
+        level: LevelId,
+        stm: &Stm,
+        one: &OneByOne,
+        least: i64,
+    ) -> (Atom, VersionChoice) {
+        let many = self.are_many_and_small(level, one, stm.pat.len(), least);
+        let most = self.threshold(stm.span, Measure::Iterations).saturating_mul(tuning::POSITIONS_LITTLE);
+        let is_known = |a: Atom| self.ex(a).is_of_host();
+        let work = one.sizes.work.filter(|w| is_known(w.0) && is_known(w.1) && most != i64::MAX);
+        let Some((work, launches)) = work else {
+            return (many, VersionChoice::Positions { least, most: None });
+        };
+        let (work, launches) = (self.host_atom(work), self.host_atom(launches));
+        let n = self.count(level);
+        let all = self.builder.host_op(BinOp::Mul, n, work);
+        let little = self.does_little((all, launches), most);
+        let either = Op::Prim(PrimOp::Bin(BinOp::Or, Prim::Bool), vec![many, little]);
+        let either = self.builder.bind("by_position", Ty::Scalar(Prim::Bool), either);
+        (either.into(), VersionChoice::Positions { least, most: Some(most) })
     }
 
     /// True if statements use nothing that differs between positions.

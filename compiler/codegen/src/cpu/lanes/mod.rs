@@ -285,13 +285,16 @@ pub fn obstacle(kernel: &Kernel) -> &'static str {
     let updates = |outs: &[Out]| outs.iter().any(|o| matches!(o, Out::Own { .. }));
     match &kernel.kind {
         _ if !called.is_empty() => "each position calls a function",
+        _ if kernel.space.as_flat().is_some_and(|n| n.as_i64() == Some(1)) => "there is one position",
         KernelKind::Map(outs) if updates(outs) => match private::split(kernel) {
             None => "each position updates an array in an order of its own",
             Some((body, private)) => {
                 let classes = Classes::new((kernel.pos, 1), &body, Indices::Apart);
                 match staying::stays(&body, &read_in_memory(&private), &classes) {
                     true => "vectors would not be faster",
-                    false => "each position reads what it has changed, and checks, which neighbours cannot do together",
+                    false => {
+                        "each position reads what it has changed, and checks, which neighbours cannot do together"
+                    }
                 }
             }
         },
