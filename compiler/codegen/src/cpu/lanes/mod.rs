@@ -44,7 +44,6 @@ mod private;
 mod reduce;
 mod scan;
 mod segments;
-mod staying;
 mod steps;
 mod value;
 mod waits;
@@ -69,7 +68,7 @@ use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::visit::Code;
 use par_ir::{Prim, Var};
-use private::{Local, Place, Private};
+use private::{Local, Private};
 pub use reduce::{Accumulators, any_order};
 pub use scan::{Scanning, scanning};
 pub use segments::Segments;
@@ -286,18 +285,9 @@ pub fn obstacle(kernel: &Kernel) -> &'static str {
     match &kernel.kind {
         _ if !called.is_empty() => "each position calls a function",
         _ if kernel.space.as_flat().is_some_and(|n| n.as_i64() == Some(1)) => "there is one position",
-        KernelKind::Map(outs) if updates(outs) => match private::split(kernel) {
-            None => "each position updates an array in an order of its own",
-            Some((body, private)) => {
-                let classes = Classes::new((kernel.pos, 1), &body, Indices::Apart);
-                match staying::stays(&body, &read_in_memory(&private), &classes) {
-                    true => "vectors would not be faster",
-                    false => {
-                        "each position reads what it has changed, and checks, which neighbours cannot do together"
-                    }
-                }
-            }
-        },
+        KernelKind::Map(outs) if updates(outs) && private::split(kernel).is_none() => {
+            "each position updates an array in an order of its own"
+        }
         _ if matches!(operator, Some(None)) => "the operator is too long",
         _ => "vectors would not be faster",
     }
@@ -311,16 +301,10 @@ fn in_parts(kernel: &Kernel, width: usize) -> Option<Plan> {
     let classes = |indices| Classes::new((kernel.pos, 1), &body, indices).with_private(arrays.clone());
     let moved = transposed().map(|(_, part)| part as usize).sum();
     let (classes, size) = cost::choose(classes, &[&body], Setting { moved, ..Setting::of_map(width) })?;
-    let stays = staying::stays(&body, &read_in_memory(&private), &classes);
-    if !private::has_parts(&body, &classes, &private) || !stays {
+    if !private::has_parts(&body, &classes, &private) {
         return None;
     }
     Some(Plan { private, ..Plan::new((classes, size), &[&body]) })
-}
-
-/// Arrays that stay in memory and are read there.
-fn read_in_memory(private: &[Private]) -> HashSet<Var> {
-    private.iter().filter(|p| p.place == Place::Memory { is_read: true }).map(|p| p.array).collect()
 }
 
 /// For each result of a map the array that it is a version of, if it is one.

@@ -15,9 +15,9 @@
 //! That is so if all indices of the array are a multiple of the position and something that is the same for all of them, and is proved to be
 //! inside of the part. Nothing is stored before the end, so a group can be left.
 //!
-//! Other arrays, with any number of elements for a position, stay in memory: every lane stores its own element. If they are only written, a group
-//! that is left has stored what single positions store once more. If they are read, too, there is no group that is left after it has stored
-//! (`staying.rs`).
+//! Other arrays, with any number of elements for a position, stay in memory if they are only written: every lane stores its own element. A group
+//! that is left there has stored what single positions store once more. What is read, too, is read from the nearest cache as long as one
+//! position after the other works on its own: systems with three diagonals and 1024 elements took 3 times as long in lanes.
 
 use super::class::{Class, Classes};
 use super::value::Lanes;
@@ -45,8 +45,8 @@ pub struct Private {
 pub enum Place {
     /// So many elements of each lane, transposed.
     Transposed(i64),
-    /// In memory.
-    Memory { is_read: bool },
+    /// In memory, where they are only written.
+    Memory,
 }
 
 impl Private {
@@ -83,11 +83,12 @@ pub fn split(kernel: &Kernel) -> Option<(Body, Vec<Private>)> {
         let fits = |part: &i64| matches!(prim.size(), 4 | 8) && (2..=tuning::LANES_PART).contains(part);
         let place = match part.filter(fits) {
             Some(part) => Place::Transposed(part),
-            None => Place::Memory { is_read: places.read.contains(&state.var) },
+            None if places.read.contains(&state.var) => return None,
+            None => Place::Memory,
         };
-        Private { array: state.var, prim, place }
+        Some(Private { array: state.var, prim, place })
     };
-    let all: Vec<Private> = states.iter().map(private).collect();
+    let all = states.iter().map(private).collect::<Option<Vec<_>>>()?;
     (!all.is_empty()).then_some((body, all))
 }
 
