@@ -192,4 +192,15 @@ fn rows_written_along_loops() {
     assert_eq!(schedules(&along("0.9 * y + 0.1 * x[i]")), ["lanes: 4"]);
     // It reads what it writes.
     assert_eq!(schedules(&along("if i == 0 then x[i] else out[i / 2] * 0.5 + x[i]")), ["one by one"]);
+    // The same for sums of rows of any length, but for what an iteration waits for.
+    let of_rows = |next: &str| {
+        format!(
+            "entry main [n] (starts: []i64) (xs: []f64) (vs: [n]f64) : [n]f64 =
+               map (\\i -> let first = starts[i]
+                          in loop s = 0 for j < starts[i + 1] - first do {next}) (iota n)"
+        )
+    };
+    assert_eq!(schedules(&of_rows("s * vs[i] + xs[first + j]")), ["one by one"]);
+    let waits = "((s * vs[i] + xs[first + j]) * 0.5 + vs[i]) * s + xs[first + j]";
+    assert_ne!(schedules(&of_rows(waits)), ["one by one"]);
 }

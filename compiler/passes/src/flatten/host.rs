@@ -59,7 +59,7 @@ pub(crate) struct HostBuilder {
     pub ropes: HashSet<Var>,
     /// Types of host scalars.
     pub host_prims: HashMap<Var, Prim>,
-    /// Host scalars that may be negative: of two sizes one was subtracted.
+    /// Host scalars that may be negative: of two sizes one was subtracted, or they are computed from such.
     differences: HashSet<Var>,
     /// Of the statement being flattened.
     pub span: Span,
@@ -85,8 +85,15 @@ impl HostBuilder {
 
     pub(crate) fn emit(&mut self, pat: Vec<flat::Param>, op: Op) {
         pat.iter().for_each(|p| self.declare(p));
-        if let Op::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), _) = op {
-            self.differences.insert(pat[0].var);
+        if let Op::Prim(
+            PrimOp::Bin(bin @ (BinOp::Sub | BinOp::Add | BinOp::Mul | BinOp::Min), Prim::I64),
+            xs,
+        ) = &op
+        {
+            let is_difference = |a: &Atom| a.var().is_some_and(|v| self.differences.contains(&v));
+            if *bin == BinOp::Sub || xs.iter().any(is_difference) {
+                self.differences.insert(pat[0].var);
+            }
         }
         let (span, place) = (self.span, self.place);
         let scope = self.scopes.last_mut().expect("a host block is open");

@@ -5,6 +5,7 @@ use super::class::Class;
 use super::cost::WIDEST;
 use super::division::Division;
 use super::value::{Form, Lanes};
+use super::waits::pays_if_long;
 use crate::cpu::convert;
 use crate::cpu::emit::{Base, Unsupported, args};
 use cranelift::prelude::*;
@@ -360,6 +361,10 @@ impl Group<'_, '_> {
             LoopForm::For { index, prim, bound } => {
                 self.e.prims.insert(*index, *prim);
                 let bound = self.atom(bound)?;
+                let differs = !matches!(bound, Lanes::Same(_));
+                if differs && !self.conditional && pays_if_long(params, body, self.classes) {
+                    self.stay_if_long(&bound, *prim);
+                }
                 self.count(*index, *prim, bound, initial, body, &state)
             }
             LoopForm::While(cond) => self.while_loop(cond, initial, body, &state),
@@ -385,9 +390,6 @@ impl Group<'_, '_> {
         let zero = self.e.constant(Scalar::zero(prim));
         let less = PrimOp::Cmp(CmpOp::Lt, prim);
         let together = matches!(bound, Lanes::Same(_));
-        if !together && !self.conditional && self.classes.goes_apart(body) {
-            self.stay_if_even(&bound, prim);
-        }
         let mut looping = Looping::start(self, initial, state);
         let enter = self.less(less, zero, &bound);
         looping.enter(self, together, enter, &[zero]);
@@ -404,18 +406,19 @@ impl Group<'_, '_> {
         Ok(looping.end(self, repeat, &[next_i], next, state))
     }
 
-    /// Leaves the group if lanes count so differently that most of them would wait.
-    fn stay_if_even(&mut self, bound: &Lanes, prim: Prim) {
+    /// Leaves the group if its lanes do not count far, or so differently that most of them would wait.
+    fn stay_if_long(&mut self, bound: &Lanes, prim: Prim) {
         let counts = self.apart(bound, prim);
         let counts: Vec<Value> = counts.into_iter().map(|n| convert::widen(&mut self.e.b, prim, n)).collect();
         let most = self.tree(&counts, |s, a, b| s.e.b.ins().smax(a, b));
         let sum = self.tree(&counts, |s, a, b| s.e.b.ins().iadd(a, b));
         let all = self.e.b.ins().imul_imm_s(most, self.lanes as i64);
-        let few = tuning::LANES_EVEN_FEW * self.lanes as i64;
         let limit = self.e.b.ins().imul_imm_s(sum, tuning::LANES_EVEN);
-        let limit = self.e.b.ins().iadd_imm_s(limit, few);
         let even = self.e.b.ins().icmp(IntCC::SignedLessThanOrEqual, all, limit);
-        self.stay_if(even);
+        let least = tuning::LANES_LONG * self.lanes as i64;
+        let long = self.e.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, sum, least);
+        let pays = self.e.b.ins().band(even, long);
+        self.stay_if(pays);
     }
 
     fn less(&mut self, less: PrimOp, i: Value, bound: &Lanes) -> Lanes {

@@ -3,7 +3,7 @@
 use super::class::{Class, Classes, Indices};
 use super::columns::{columns, interleaving};
 use super::division::Division;
-use super::waits::waits;
+use super::waits::{pays_if_long, waits};
 use crate::cpu::emit::clif_type;
 use crate::free::for_each_use;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
@@ -132,10 +132,10 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
     // One vector of bytes is full, more of them are half full: where paths meet, masks are wider.
     let widest = if shape.is_bytes { widest } else { widest.max(registers.min(2)) };
     let bytes = match is_exact {
-        // In a loop every operation waits for that of the iteration before, and gathers take their time: two of them can be under way, or
-        // four that load one by one, which have shorter registers.
         // Stores one by one wait for caches, whose lines of many rows push each other out.
         true if shape.stores => width,
+        // In a loop every operation waits for that of the iteration before, and gathers take their time: two of them can be under way, or
+        // four that load one by one, which have shorter registers.
         true if shape.loops && gathers && width == BYTES => 2 * registers * width,
         true if shape.loops && (gathers || held * registers <= tuning::LANES_REGISTERS_STRAIGHT) => {
             registers * width
@@ -423,8 +423,10 @@ impl Pricing<'_> {
     fn repeat(&self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Cost {
         let (together, test, waiting) = match form {
             LoopForm::For { bound, .. } => {
-                let waiting =
-                    if self.inside { tuning::LANES_WAITING_COUNTED } else { tuning::LANES_WAITING_EVEN };
+                let waiting = match !self.inside && pays_if_long(params, body, self.classes) {
+                    true => tuning::LANES_WAITING_EVEN,
+                    false => tuning::LANES_WAITING_COUNTED,
+                };
                 (self.classes.atom(bound) == Class::Same, Cost::default(), waiting)
             }
             LoopForm::While(cond) => {

@@ -296,7 +296,7 @@ pub fn obstacle(kernel: &Kernel) -> &'static str {
 /// The plan, on groups, of a map that updates parts of arrays.
 fn in_parts(kernel: &Kernel, width: usize) -> Option<Plan> {
     let (body, private) = private::split(kernel)?;
-    let transposed = || private.iter().filter_map(|p| Some((p.array, p.part()?)));
+    let transposed = || private.iter().filter_map(|p| Some((p.array, p.part?)));
     let arrays: HashSet<Var> = transposed().map(|(array, _)| array).collect();
     let classes = |indices| Classes::new((kernel.pos, 1), &body, indices).with_private(arrays.clone());
     let moved = transposed().map(|(_, part)| part as usize).sum();

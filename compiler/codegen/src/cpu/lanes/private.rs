@@ -37,23 +37,8 @@ pub struct Private {
     /// The variable that stands for all versions of it.
     pub array: Var,
     prim: Prim,
-    pub place: Place,
-}
-
-/// The place of a group's parts of an array.
-#[derive(Clone, Copy, PartialEq)]
-pub enum Place {
-    /// So many elements of each lane, transposed.
-    Transposed(i64),
-    /// In memory, where they are only written.
-    Memory,
-}
-
-impl Private {
-    /// The elements of a part that is held transposed.
-    pub fn part(&self) -> Option<i64> {
-        if let Place::Transposed(part) = self.place { Some(part) } else { None }
-    }
+    /// Elements of a part that is held transposed; none if the array stays in memory, where it is only written.
+    pub part: Option<i64>,
 }
 
 /// A group's parts of an array.
@@ -81,12 +66,9 @@ pub fn split(kernel: &Kernel) -> Option<(Body, Vec<Private>)> {
         let parts = indices.map(|i| part(&access, i)).collect::<Option<Vec<i64>>>();
         let part = parts.and_then(|parts| parts.first().copied().filter(|p| parts.iter().all(|q| q == p)));
         let fits = |part: &i64| matches!(prim.size(), 4 | 8) && (2..=tuning::LANES_PART).contains(part);
-        let place = match part.filter(fits) {
-            Some(part) => Place::Transposed(part),
-            None if places.read.contains(&state.var) => return None,
-            None => Place::Memory,
-        };
-        Some(Private { array: state.var, prim, place })
+        let part = part.filter(fits);
+        let may_stay = !places.read.contains(&state.var);
+        (part.is_some() || may_stay).then_some(Private { array: state.var, prim, part })
     };
     let all = states.iter().map(private).collect::<Option<Vec<_>>>()?;
     (!all.is_empty()).then_some((body, all))
@@ -191,7 +173,7 @@ impl Places {
 /// True if classes show all parts as such.
 pub fn has_parts(body: &Body, classes: &Classes, private: &[Private]) -> bool {
     let fits = |array: Var, index: Atom| {
-        let mut parts = private.iter().filter(|p| p.array == array).filter_map(Private::part);
+        let mut parts = private.iter().filter(|p| p.array == array).filter_map(|p| p.part);
         parts.all(|part| classes.atom(&index) == Class::Steps(part))
     };
     body.stms.iter().all(|s| match &s.exp {
@@ -205,7 +187,7 @@ impl Group<'_, '_> {
     /// Fetches the parts of the positions from `pos` of arrays with these lengths. The group is left if one ends before the last part does.
     pub fn fetch_parts(&mut self, plan: &Plan, pos: Value, lengths: &[Value]) {
         for (p, len) in plan.private.iter().zip(lengths) {
-            let Some(part) = p.part() else { continue };
+            let Some(part) = p.part else { continue };
             let first = self.e.b.ins().imul_imm_s(pos, part);
             let end = self.e.b.ins().iadd_imm_s(first, part * self.lanes as i64);
             let inside = self.e.b.ins().icmp(IntCC::SignedLessThanOrEqual, end, *len);
@@ -230,7 +212,7 @@ impl Group<'_, '_> {
 
     /// Stores the parts where they come from.
     pub fn store_parts(&mut self, plan: &Plan) {
-        for (p, part) in plan.private.iter().filter_map(|p| Some((p, p.part()?))) {
+        for (p, part) in plan.private.iter().filter_map(|p| Some((p, p.part?))) {
             let local = self.local[&p.array];
             self.each_block(p, part, |s, base, (index, count)| match count {
                 1 => {

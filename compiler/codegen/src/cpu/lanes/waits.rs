@@ -8,6 +8,7 @@
 //!
 //! One position computes nothing else meanwhile; in lanes several wait together.
 
+use super::class::Classes;
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::ty::Atom;
 use par_ir::{Var, tuning};
@@ -18,6 +19,12 @@ pub fn waits(params: &[(Param, Atom)], body: &Body) -> usize {
     let state = params.iter().filter(|(p, _)| p.ty.is_scalar() && p.ty.prim().is_float());
     let mut depths = Depths { of: state.map(|(p, _)| (p.var, 0)).collect() };
     depths.body(body).into_iter().flatten().max().unwrap_or(0)
+}
+
+/// True for a loop whose iterations wait so long that lanes that read at places of their own pay, if all of them count far. That is
+/// seen when it begins: the group is left otherwise.
+pub fn pays_if_long(params: &[(Param, Atom)], body: &Body, classes: &Classes) -> bool {
+    classes.goes_apart(body) && waits(params, body) >= tuning::LANES_LONG_WAIT
 }
 
 /// For variables that are computed from the state, the operators on the way to them.

@@ -234,15 +234,8 @@ impl Reverse {
             return Ok(());
         }
         if self.scope().own.contains(&arr) {
-            let is_first = !self.scope().adjoints.contains_key(&arr);
-            let all = self.whole(lo, arr)?;
-            let value = match is_first {
-                true => d,
-                false => {
-                    let old = lo.emit("d", ty.clone(), Exp::Index(all, at.to_vec()));
-                    lo.plus(old.into(), d, ty)?
-                }
-            };
+            let part = |all| Exp::Index(all, at.to_vec());
+            let (all, value) = self.with_part(lo, arr, (d, ty), &part)?;
             let at = par_ir::core::At::indices(at);
             let new = lo.emit("d", lo.type_of(arr).clone(), Exp::Update { arr: all, at, value });
             self.scope().adjoints.insert(arr, new.into());
@@ -259,6 +252,23 @@ impl Reverse {
         let places = lo.places_from(start, count)?;
         self.scope().parts.entry(arr).or_default().lists.push(List { count, places, values });
         Ok(())
+    }
+
+    /// The adjoint of an array so far, and `d` added to the part of it that an expression takes; only `d` if there is none yet.
+    fn with_part(
+        &mut self,
+        lo: &mut Lower,
+        arr: Var,
+        (d, ty): (Atom, &Type),
+        part: &dyn Fn(Var) -> Exp,
+    ) -> R<(Var, Atom)> {
+        let is_first = !self.scope().adjoints.contains_key(&arr);
+        let all = self.whole(lo, arr)?;
+        if is_first {
+            return Ok((all, d));
+        }
+        let old = lo.emit("d", ty.clone(), part(all));
+        Ok((all, lo.plus(old.into(), d, ty)?))
     }
 
     /// Adds to the adjoints of elements.

@@ -66,17 +66,10 @@ impl Reverse {
                 self.scope().adjoints.insert(arr, both.into());
                 return Ok(());
             }
-            let is_first = !self.scope().adjoints.contains_key(&arr);
-            let all = self.whole(lo, arr)?;
             let Cut { start, len, stride } = cut;
-            let value = match is_first {
-                true => d.into(),
-                false => {
-                    let part = lo.type_of(d).clone();
-                    let old = lo.emit("d", part.clone(), Exp::Slice { arr: all, start, len, stride });
-                    lo.plus(old.into(), d.into(), &part)?
-                }
-            };
+            let part = lo.type_of(d).clone();
+            let slice = |arr| Exp::Slice { arr, start, len, stride };
+            let (all, value) = self.with_part(lo, arr, (d.into(), &part), &slice)?;
             let at = vec![At::Slice { start, stride }];
             let new = lo.emit("d", ty, Exp::Update { arr: all, at, value });
             self.scope().adjoints.insert(arr, new.into());
