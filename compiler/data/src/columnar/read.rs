@@ -17,6 +17,7 @@ use arrow::compute::{cast, filter};
 use arrow::datatypes::{self, DataType, Field, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamDecoder;
+use arrow::ipc::root_as_message;
 use par_runtime::{Array, Prim, ValueType};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -179,6 +180,7 @@ fn some_groups(
 
 /// Arrow's format for streams.
 fn stream(mut bytes: Buffer) -> Result<Table, DataError> {
+    check_messages(&bytes)?;
     let mut decoder = StreamDecoder::new();
     let mut batches = Vec::new();
     while !bytes.is_empty() {
@@ -193,6 +195,23 @@ fn stream(mut bytes: Buffer) -> Result<Table, DataError> {
     decoder.finish().map_err(failed)?;
     let schema = decoder.schema().ok_or_else(|| DataError::new("the stream is cut off"))?;
     Ok(Table { schema, batches: Box::new(batches.into_iter()) })
+}
+
+/// An error if a message of a stream says that it is longer than what is there: the decoder would reserve its length.
+fn check_messages(mut bytes: &[u8]) -> Result<(), DataError> {
+    let cut_off = || DataError::new("the stream is cut off");
+    while !bytes.is_empty() {
+        bytes = bytes.strip_prefix(&[0xff; 4]).unwrap_or(bytes);
+        let (length, rest) = bytes.split_first_chunk().ok_or_else(cut_off)?;
+        let length = u32::from_le_bytes(*length) as usize;
+        if length == 0 {
+            break;
+        }
+        let (head, rest) = rest.split_at_checked(length).ok_or_else(cut_off)?;
+        let body = root_as_message(head).map_err(failed)?.bodyLength();
+        bytes = usize::try_from(body).ok().and_then(|body| rest.get(body..)).ok_or_else(cut_off)?;
+    }
+    Ok(())
 }
 
 /// The columns of all batches, and the number of rows. Whether values may be missing.
