@@ -10,6 +10,7 @@
 //! tuples and records are taken apart.
 
 use super::value::{Shape, Val};
+use std::collections::{BTreeSet, HashMap};
 
 /// A sum type's constructors, sorted by name, and where the parts of their payloads lie.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub(super) struct Layout {
 #[derive(Debug)]
 pub(super) struct Slot {
     pub shape: Shape,
-    /// Constructors with a part here, and which of its parts that is.
+    /// Constructors with a part here, at least one, and which of its parts that is.
     pub users: Vec<(usize, usize)>,
 }
 
@@ -47,7 +48,8 @@ impl Layout {
         };
         let payloads: Vec<Vec<Part>> = cases.iter().enumerate().map(payload).collect();
         let all = payloads.iter().fold(Vec::new(), |slots, parts| merge(slots, parts));
-        let places: Vec<Vec<usize>> = payloads.iter().map(|parts| embed(parts, &all)).collect();
+        let mut places: Vec<Vec<usize>> = payloads.iter().map(|parts| embed(parts, &all)).collect();
+        let all = keep_used(all, &mut places);
         let mut slots: Vec<Slot> =
             all.into_iter().map(|p| Slot { shape: p.shape, users: Vec::new() }).collect();
         for (i, places) in places.iter().enumerate() {
@@ -180,6 +182,14 @@ fn embed(parts: &[Part], slots: &[Part]) -> Vec<usize> {
     parts.iter().filter_map(|p| rest.find(|(_, s)| *s == p).map(|(at, _)| at)).collect()
 }
 
+/// Leaves out places that no payload lies in: a payload that was merged later can offer others one that comes before.
+fn keep_used(slots: Vec<Part>, places: &mut [Vec<usize>]) -> Vec<Part> {
+    let used: BTreeSet<usize> = places.iter().flatten().copied().collect();
+    let number: HashMap<usize, usize> = used.iter().enumerate().map(|(new, old)| (*old, new)).collect();
+    places.iter_mut().flatten().for_each(|at| *at = number[at]);
+    slots.into_iter().enumerate().filter(|(at, _)| used.contains(at)).map(|(_, slot)| slot).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,6 +224,7 @@ mod tests {
             assert_eq!(&places.iter().map(|at| l.slots()[*at].shape.clone()).collect::<Vec<_>>(), payload);
         }
         assert!(l.slots().len() <= 16, "{}", l.slots().len());
+        assert!(l.slots().iter().all(|s| !s.users.is_empty()));
     }
 
     #[test]

@@ -169,8 +169,8 @@ impl<'p> Lower<'p> {
         let mut out = vec![cases[0].clone()];
         for slot in layout.slots() {
             let mut users = slot.users.iter().rev().map(|(case, part)| (*case, &payloads[*case][*part]));
-            // The last user's part is neutral where no constructor uses the slot.
-            let Some((_, last)) = users.next() else { continue };
+            // The last user's part is neutral where the constructor is of none of them.
+            let (_, last) = users.next().ok_or_else(|| self.internal("a slot has no user"))?;
             let mut part = self.internal_form(last, &slot.shape)?;
             for (case, of) in users {
                 let this = self.has_number(layout, case, &cases[0])?;
