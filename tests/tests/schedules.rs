@@ -46,6 +46,22 @@ fn searches_and_bits() {
 }
 
 #[test]
+fn while_loops_along_rows() {
+    let walk = |step: &str, next: &str| {
+        let cond = "while j < m && s < 9 do";
+        schedules(&format!(
+            "entry main [m] [n] (a: [m]f64) (p: [m]i64) (at: [n]i64) : [n]f64 =
+               map (\\b -> (loop (s, j) = (0, b) {cond} (s + {step}, {next})).0) at"
+        ))
+    };
+    // One element after the other is in the cache; elements from anywhere are worth waiting for together.
+    assert_eq!(walk("a[j]", "j + 1"), ["one by one"]);
+    assert_eq!(walk("a[m - 1 - j]", "j + 1"), ["one by one"]);
+    assert_eq!(walk("a[p[j]]", "j + 1"), ["lanes: 16"]);
+    assert_eq!(walk("a[j]", "p[j]"), ["lanes: 16"]);
+}
+
+#[test]
 fn divisions() {
     for prim in ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"] {
         for division in ["x / 7", "x % 7", "x // 7", "x %% k"] {

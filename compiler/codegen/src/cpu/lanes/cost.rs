@@ -4,6 +4,7 @@ use super::class::{Class, Classes, Indices};
 use super::columns::{columns, interleaving};
 use super::division::Division;
 use super::waits::{pays_if_long, waits};
+use super::walks::walks;
 use crate::cpu::emit::clif_type;
 use crate::free::for_each_use;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
@@ -431,14 +432,19 @@ impl Pricing<'_> {
             }
             LoopForm::While(cond) => {
                 let test = self.inside().body(cond);
-                (self.classes.atom(&cond.results[0]) == Class::Same, test, tuning::LANES_WAITING)
+                let waiting = match walks(params, cond, body, self.classes) {
+                    true if waits(params, body) < tuning::LANES_LONG_WAIT => tuning::LANES_WAITING_COUNTED,
+                    _ => tuning::LANES_WAITING,
+                };
+                (self.classes.atom(&cond.results[0]) == Class::Same, test, waiting)
             }
         };
         let waits = (tuning::LANES_CHAIN - 1) * waits(params, body);
         let waits = Cost { group: waits, single: waits * self.size.lanes };
         let mut cost = self.inside().body(body).plus(test).plus(waits);
         if !together {
-            let waiting = if self.classes.goes_apart(body) { waiting } else { tuning::LANES_WAITING };
+            let apart = self.classes.goes_apart(body) || matches!(form, LoopForm::While(_));
+            let waiting = if apart { waiting } else { tuning::LANES_WAITING };
             cost.group = cost.group * waiting / 16 + body.results.len();
         }
         cost.times(tuning::LANES_ITERATIONS)

@@ -47,6 +47,7 @@ mod segments;
 mod steps;
 mod value;
 mod waits;
+mod walks;
 mod whole;
 
 use super::emit::{Base, Emitter, Unsupported, args};
