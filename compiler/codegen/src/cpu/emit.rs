@@ -547,10 +547,6 @@ impl<'a> Emitter<'a> {
         types.into_iter().map(|t| self.b.append_block_param(block, t)).collect()
     }
 
-    pub fn single(&mut self, cond: &Body) -> Result<Value, Unsupported> {
-        self.inner(cond)?.first().copied().ok_or_else(|| "a condition without result".into())
-    }
-
     /// `for lo <= i < hi`, guarded and tested at the bottom; results in the final state.
     pub fn counted(
         &mut self,

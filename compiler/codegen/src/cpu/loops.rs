@@ -5,6 +5,7 @@ use super::emit::{Emitter, Unsupported, args};
 use super::lanes::{self, Segments};
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::Atom;
 use par_ir::{Prim, Scalar, Var, tuning};
 use std::collections::HashSet;
@@ -32,6 +33,17 @@ impl Counted<'_> {
 /// Scalars among a loop's parameters. The others are arrays, all versions of which are in one place.
 pub fn scalars(params: &[(Param, Atom)]) -> impl Iterator<Item = &(Param, Atom)> {
     params.iter().filter(|(p, _)| p.ty.is_scalar())
+}
+
+/// The parts of a condition, all of which must hold.
+fn conjuncts(cond: &Body, flag: &Atom) -> Vec<Atom> {
+    let defines = |s: &&Stm| flag.var().is_some_and(|v| s.pat.len() == 1 && s.pat[0].var == v);
+    match cond.stms.iter().find(defines).map(|s| &s.exp) {
+        Some(Exp::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), xs)) => {
+            xs.iter().flat_map(|x| conjuncts(cond, x)).collect()
+        }
+        _ => vec![*flag],
+    }
 }
 
 fn has_loop(body: &Body) -> bool {
@@ -183,21 +195,42 @@ impl<'a> Emitter<'a> {
         body: &Body,
         initial: &[Value],
     ) -> Result<Vec<Value>, Unsupported> {
-        self.bind_state(params, initial);
-        let enter = self.single(cond)?;
         let (again, exit) = (self.b.create_block(), self.b.create_block());
         let state = self.params_like(again, initial);
         let last = self.params_like(exit, initial);
-        self.b.ins().brif(enter, again, &args(initial), exit, &args(initial));
+        self.bind_state(params, initial);
+        self.go_on_while(cond, (again, exit), initial)?;
         self.b.switch_to_block(again);
         self.bind_state(params, &state);
         let next = self.inner(body)?;
         self.loops += 1;
         self.poll();
         self.bind_state(params, &next);
-        let repeat = self.single(cond)?;
-        self.b.ins().brif(repeat, again, &args(&next), exit, &args(&next));
+        self.go_on_while(cond, (again, exit), &next)?;
         self.b.switch_to_block(exit);
         Ok(last)
+    }
+
+    /// A branch for each part of a conjunction: one that does not wait for numbers of the iteration tells the processor early that the loop
+    /// ends, and what comes after it begins meanwhile.
+    fn go_on_while(
+        &mut self,
+        cond: &Body,
+        (again, exit): (Block, Block),
+        state: &[Value],
+    ) -> Result<(), Unsupported> {
+        self.inner(cond)?;
+        let parts = conjuncts(cond, &cond.results[0]);
+        for (i, part) in parts.iter().enumerate() {
+            let flag = self.atom(part)?;
+            if i + 1 == parts.len() {
+                self.b.ins().brif(flag, again, &args(state), exit, &args(state));
+            } else {
+                let next = self.b.create_block();
+                self.b.ins().brif(flag, next, &[], exit, &args(state));
+                self.b.switch_to_block(next);
+            }
+        }
+        Ok(())
     }
 }
