@@ -3,6 +3,7 @@
 use super::chains::chains;
 use super::emit::{Emitter, Unsupported, args};
 use super::lanes::{self, Segments};
+use crate::work;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp};
@@ -33,6 +34,30 @@ impl Counted<'_> {
 /// Scalars among a loop's parameters. The others are arrays, all versions of which are in one place.
 pub fn scalars(params: &[(Param, Atom)]) -> impl Iterator<Item = &(Param, Atom)> {
     params.iter().filter(|(p, _)| p.ty.is_scalar())
+}
+
+/// A condition that is decided by a flag, or by what comes after it: `if flag then rest else false`, or `if flag then true else rest`.
+struct Choice<'b> {
+    before: &'b [Stm],
+    flag: Atom,
+    /// What it is decided to be.
+    decided: bool,
+    rest: &'b Body,
+}
+
+impl<'b> Choice<'b> {
+    fn of(cond: &'b Body) -> Option<Choice<'b>> {
+        let (last, before) = cond.stms.split_last()?;
+        let Exp::If { cond: flag, then, other, .. } = &last.exp else { return None };
+        let is_result = last.pat.len() == 1 && cond.results[0].var() == Some(last.pat[0].var);
+        let always = |b: &Body, x: bool| b.stms.is_empty() && b.results[0] == Atom::Const(Scalar::Bool(x));
+        let (decided, rest) = match () {
+            () if always(other, false) => (false, then),
+            () if always(then, true) => (true, other),
+            () => return None,
+        };
+        is_result.then_some(Choice { before, flag: *flag, decided, rest })
+    }
 }
 
 /// The parts of a condition, all of which must hold.
@@ -211,25 +236,41 @@ impl<'a> Emitter<'a> {
         Ok(last)
     }
 
-    /// A branch for each part of a conjunction: one that does not wait for numbers of the iteration tells the processor early that the loop
-    /// ends, and what comes after it begins meanwhile.
+    /// Goes on with `again` if a condition holds, and with `exit` if it does not, with a branch for each part of it: one that does
+    /// not wait for numbers of the iteration tells the processor early that the loop ends, and what comes after it begins meanwhile.
     fn go_on_while(
         &mut self,
         cond: &Body,
         (again, exit): (Block, Block),
         state: &[Value],
     ) -> Result<(), Unsupported> {
-        self.inner(cond)?;
-        let parts = conjuncts(cond, &cond.results[0]);
-        for (i, part) in parts.iter().enumerate() {
-            let flag = self.atom(part)?;
-            if i + 1 == parts.len() {
-                self.b.ins().brif(flag, again, &args(state), exit, &args(state));
-            } else {
-                let next = self.b.create_block();
-                self.b.ins().brif(flag, next, &[], exit, &args(state));
-                self.b.switch_to_block(next);
-            }
+        self.count(work::of_body(cond));
+        let Some(choice) = Choice::of(cond) else {
+            self.stms(&cond.stms)?;
+            let mut parts = conjuncts(cond, &cond.results[0]);
+            let last = parts.pop().unwrap_or(cond.results[0]);
+            self.require(&parts, exit, state)?;
+            let flag = self.atom(&last)?;
+            self.b.ins().brif(flag, again, &args(state), exit, &args(state));
+            return Ok(());
+        };
+        self.stms(choice.before)?;
+        if choice.decided {
+            let (flag, next) = (self.atom(&choice.flag)?, self.b.create_block());
+            self.b.ins().brif(flag, again, &args(state), next, &[]);
+            self.b.switch_to_block(next);
+        } else {
+            self.require(&conjuncts(cond, &choice.flag), exit, state)?;
+        }
+        self.go_on_while(choice.rest, (again, exit), state)
+    }
+
+    /// Branches to `exit` unless all flags are set.
+    fn require(&mut self, flags: &[Atom], exit: Block, state: &[Value]) -> Result<(), Unsupported> {
+        for flag in flags {
+            let (flag, next) = (self.atom(flag)?, self.b.create_block());
+            self.b.ins().brif(flag, next, &[], exit, &args(state));
+            self.b.switch_to_block(next);
         }
         Ok(())
     }
