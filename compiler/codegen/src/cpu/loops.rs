@@ -40,7 +40,7 @@ pub fn scalars(params: &[(Param, Atom)]) -> impl Iterator<Item = &(Param, Atom)>
 struct Choice<'b> {
     before: &'b [Stm],
     flag: Atom,
-    /// What it is decided to be.
+    /// The value of a condition that is decided.
     decided: bool,
     rest: &'b Body,
 }
