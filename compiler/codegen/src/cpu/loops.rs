@@ -50,7 +50,7 @@ impl<'b> Choice<'b> {
         let (last, before) = cond.stms.split_last()?;
         let Exp::If { cond: flag, then, other, .. } = &last.exp else { return None };
         let is_result = last.pat.len() == 1 && cond.results[0].var() == Some(last.pat[0].var);
-        let always = |b: &Body, x: bool| b.stms.is_empty() && b.results[0] == Atom::Const(Scalar::Bool(x));
+        let always = |b: &Body, x: bool| b.stms.is_empty() && b.results == [Atom::Const(Scalar::Bool(x))];
         let (decided, rest) = match () {
             () if always(other, false) => (false, then),
             () if always(then, true) => (true, other),
