@@ -182,7 +182,7 @@ fn embed(parts: &[Part], slots: &[Part]) -> Vec<usize> {
     parts.iter().filter_map(|p| rest.find(|(_, s)| *s == p).map(|(at, _)| at)).collect()
 }
 
-/// Leaves out places that no payload lies in: a payload that was merged later can offer others one that comes before.
+/// Leaves out places that no payload lies in: one that is merged later can bring a place that comes before that of another.
 fn keep_used(slots: Vec<Part>, places: &mut [Vec<usize>]) -> Vec<Part> {
     let used: BTreeSet<usize> = places.iter().flatten().copied().collect();
     let number: HashMap<usize, usize> = used.iter().enumerate().map(|(new, old)| (*old, new)).collect();
@@ -225,6 +225,15 @@ mod tests {
         }
         assert!(l.slots().len() <= 16, "{}", l.slots().len());
         assert!(l.slots().iter().all(|s| !s.users.is_empty()));
+    }
+
+    #[test]
+    fn places_that_nothing_lies_in_are_left_out() {
+        // The third payload brings places before those that were merged for the first one, which lies in them, too.
+        let [a, b, c, d, e] = [Prim::I8, Prim::I16, Prim::I32, Prim::F32, Prim::F64].map(Shape::Prim);
+        let l =
+            layout(&[&[a.clone(), b, c.clone()], std::slice::from_ref(&d), &[d.clone(), e, a.clone(), c, a]]);
+        assert!(l.slots().iter().all(|s| !s.users.is_empty()), "{:?}", l.slots());
     }
 
     #[test]

@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// Bytes behind the footer: its length, and how files end.
 const TRAILER: usize = 10;
 
+/// Bytes before the length of a message, which older files do not have.
+pub const CONTINUES: [u8; 4] = [0xff; 4];
+
 fn damaged() -> DataError {
     DataError::new("the file is cut off or damaged")
 }
@@ -80,9 +83,8 @@ impl<'g> File<'g> {
 
     /// Number of rows of a batch, from its head.
     fn rows_of(&mut self, block: &Block) -> Result<usize, DataError> {
-        const CONTINUES: &[u8] = &[0xff; 4];
         let head = self.bytes(block, false)?;
-        let before = if head.starts_with(CONTINUES) { 8 } else { 4 };
+        let before = if head.starts_with(&CONTINUES) { 8 } else { 4 };
         let message = root_as_message(head.get(before..).ok_or_else(damaged)?).map_err(failed)?;
         let batch = message.header_as_record_batch().ok_or_else(damaged)?;
         usize::try_from(batch.length()).map_err(|_| damaged())

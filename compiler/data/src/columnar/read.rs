@@ -1,6 +1,6 @@
 //! From Arrow's arrays to trees.
 
-use super::file::{File, at_place, length_of, part_of};
+use super::file::{CONTINUES, File, at_place, length_of, part_of};
 use crate::format::Wire;
 use crate::guard::guarded;
 use crate::missing::{may_miss, spread};
@@ -201,7 +201,7 @@ fn stream(mut bytes: Buffer) -> Result<Table, DataError> {
 fn check_messages(mut bytes: &[u8]) -> Result<(), DataError> {
     let cut_off = || DataError::new("the stream is cut off");
     while !bytes.is_empty() {
-        bytes = bytes.strip_prefix(&[0xff; 4]).unwrap_or(bytes);
+        bytes = bytes.strip_prefix(&CONTINUES).unwrap_or(bytes);
         let (length, rest) = bytes.split_first_chunk().ok_or_else(cut_off)?;
         let length = u32::from_le_bytes(*length) as usize;
         if length == 0 {

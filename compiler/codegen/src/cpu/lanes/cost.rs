@@ -3,7 +3,7 @@
 use super::class::{Class, Classes, Indices};
 use super::columns::{columns, interleaving};
 use super::division::Division;
-use super::waits::{pays_if_long, waits};
+use super::waits::waits;
 use super::walks::walks;
 use crate::cpu::emit::clif_type;
 use crate::free::for_each_use;
@@ -422,32 +422,33 @@ impl Pricing<'_> {
     }
 
     fn repeat(&self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Cost {
-        let (together, test, waiting) = match form {
-            LoopForm::For { bound, .. } => {
-                let waiting = match !self.inside && pays_if_long(params, body, self.classes) {
-                    true => tuning::LANES_WAITING_EVEN,
-                    false => tuning::LANES_WAITING_COUNTED,
-                };
-                (self.classes.atom(bound) == Class::Same, Cost::default(), waiting)
-            }
+        let (together, test) = match form {
+            LoopForm::For { bound, .. } => (self.classes.atom(bound) == Class::Same, Cost::default()),
             LoopForm::While(cond) => {
-                let test = self.inside().body(cond);
-                let waiting = match walks(params, cond, body, self.classes) {
-                    true if waits(params, body) < tuning::LANES_LONG_WAIT => tuning::LANES_WAITING_COUNTED,
-                    _ => tuning::LANES_WAITING,
-                };
-                (self.classes.atom(&cond.results[0]) == Class::Same, test, waiting)
+                (self.classes.atom(&cond.results[0]) == Class::Same, self.inside().body(cond))
             }
         };
         let waits = (tuning::LANES_CHAIN - 1) * waits(params, body);
         let waits = Cost { group: waits, single: waits * self.size.lanes };
         let mut cost = self.inside().body(body).plus(test).plus(waits);
         if !together {
-            let apart = self.classes.goes_apart(body) || matches!(form, LoopForm::While(_));
-            let waiting = if apart { waiting } else { tuning::LANES_WAITING };
-            cost.group = cost.group * waiting / 16 + body.results.len();
+            cost.group = cost.group * self.waiting(params, form, body) / 16 + body.results.len();
         }
         cost.times(tuning::LANES_ITERATIONS)
+    }
+
+    /// Of 16: how long a loop takes whose lanes end on their own.
+    fn waiting(&self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> usize {
+        let waits_long = waits(params, body) >= tuning::LANES_LONG_WAIT;
+        let counted = match form {
+            LoopForm::For { .. } => self.classes.goes_apart(body),
+            LoopForm::While(cond) => !waits_long && walks(params, cond, body, self.classes),
+        };
+        match counted {
+            true if waits_long && !self.inside => tuning::LANES_WAITING_EVEN,
+            true => tuning::LANES_WAITING_COUNTED,
+            false => tuning::LANES_WAITING,
+        }
     }
 }
 
