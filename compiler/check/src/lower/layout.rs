@@ -224,7 +224,6 @@ mod tests {
             assert_eq!(&places.iter().map(|at| l.slots()[*at].shape.clone()).collect::<Vec<_>>(), payload);
         }
         assert!(l.slots().len() <= 16, "{}", l.slots().len());
-        assert!(l.slots().iter().all(|s| !s.users.is_empty()));
     }
 
     #[test]
