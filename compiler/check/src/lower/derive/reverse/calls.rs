@@ -131,7 +131,7 @@ impl Lower<'_> {
         }
         reverse.note_active(self, &body.stms);
         reverse.needed = needed(&body);
-        reverse.tape = Some(Frame::new(tape_of(tape).1));
+        reverse.tape = Some(Frame::new(tape_of(tape)));
         let steps = reverse.forward(self, body.stms)?;
         let results = body.results.iter().zip(&fun.ret).filter(|(_, p)| is_float(&p.ty) || shapes(&p.ty));
         for ((a, p), d) in results.zip(adjoints) {

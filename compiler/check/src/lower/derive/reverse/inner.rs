@@ -103,7 +103,8 @@ impl Reverse {
                 .collect();
             let (mut scope, ()) = self.inside(own, |rev| {
                 if let [tape] = tapes {
-                    rev.tape = Some(Frame::new(lo.leaf_var(*tape)?));
+                    let tape = lo.leaf_var(*tape)?;
+                    rev.tape = Some(Frame::new(lo.flat(tape)?));
                 }
                 let subst: &mut Subst =
                     &mut rows.lam.params.iter().map(|p| p.var).zip(given.iter().copied()).collect();

@@ -1,14 +1,15 @@
 //! Functions that keep what the sweep backward needs of the calls in them.
 //!
-//! A function with the suffix `^` gives a tape of floats beside its results. On it stand first, for each call in its body in order, how long the
-//! call's own tape is, and those of its results that are scalars; then, in the same order, its other results and its tape. An arm of a branch and
-//! the rows of a map are framed alike.
+//! A function with the suffix `^` gives a tape of floats beside its results, to be read from its end. There stand, the last first, for each call
+//! in its body in order, how long the call's own tape is, and those of its results that are scalars; before these, in the same order, its other
+//! results and its tape. An arm of a branch and the rows of a map are framed alike.
 //! So what a recursion computes is kept once, and going backward every call is entered once. The tape of the last statement of a body is
-//! what is left of the body's: how long it is is not kept, and for many functions no number is kept for a call but its result.
+//! what is left of the body's: how long it is is not kept, and for many functions no number is kept for a call but its result. It stands
+//! first, and nobody else holds it: what the body adds is appended in place, so that what a deep recursion keeps is written once.
 //!
 //! ```text
-//! f^ (x) = … let (y, t) = f^ (z) …                            in (result, [y] ++ t)
-//! f^ (x) = … let (a, s) = f^ (z) … let (b, t) = f^ (y) …      in (result, [length s, a, b] ++ s ++ t)
+//! f^ (x) = … let (y, t) = f^ (z) …                            in (result, t ++ [y])
+//! f^ (x) = … let (a, s) = f^ (z) … let (b, t) = f^ (y) …      in (result, t ++ s ++ [b, a, length s])
 //! ```
 //!
 //! Integers are floats of the same bits there. One tape of floats has derivatives of its own, and takes half the copies that two would.
@@ -38,7 +39,7 @@ struct Recorder {
     needed: HashSet<Var>,
     /// Arrays with their sizes.
     pieces: Vec<(Atom, Var)>,
-    /// Scalars in front of them.
+    /// Scalars behind them.
     scalars: Vec<Atom>,
     /// Statements with calls that are still to come in the body.
     left: usize,
@@ -61,7 +62,7 @@ impl Lower<'_> {
         stms.iter().filter(|s| self.is_taped(&s.exp)).count()
     }
 
-    /// The number of scalars in front on a body's tape.
+    /// The number of scalars at the end of a body's tape.
     pub(super) fn taped_scalars(&self, stms: &[Stm]) -> usize {
         let taped: Vec<&Stm> = stms.iter().filter(|s| self.is_taped(&s.exp)).collect();
         let sizes = taped.split_last().map_or(&[][..], |(_, before)| before);
@@ -143,7 +144,7 @@ impl Lower<'_> {
     }
 }
 
-/// True for a call's result that stands in front on a tape.
+/// True for a call's result that stands at the end of a tape.
 fn is_kept_scalar(p: &Param) -> bool {
     p.ty.is_scalar() && !p.ty.is_desc()
 }
@@ -271,14 +272,16 @@ impl Recorder {
         Ok(())
     }
 
-    /// Scalars and pieces as one array.
+    /// Pieces and scalars as one array, the last first.
     fn tape(&mut self, lo: &mut Lower) -> Tape {
         let mut pieces = std::mem::take(&mut self.pieces);
-        let scalars = std::mem::take(&mut self.scalars);
+        let mut scalars = std::mem::take(&mut self.scalars);
+        pieces.reverse();
+        scalars.reverse();
         if !scalars.is_empty() {
             let n = Atom::i64(scalars.len() as i64);
             let ty = Type::array(vec![Dim::Size(n)], ON_TAPE);
-            pieces.insert(0, (n, lo.emit("kept", ty, Exp::Literal(scalars, ON_TAPE))));
+            pieces.push((n, lo.emit("kept", ty, Exp::Literal(scalars, ON_TAPE))));
         }
         if let [one] = pieces[..] {
             return one;

@@ -6,45 +6,46 @@ use super::{Lower, R, Reverse};
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
 use par_ir::{Atom, Dim, Prim, Span, Type, Var};
 
-/// A place on a tape.
+/// A place on a tape, which is read from its end.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
     array: Var,
-    /// The next of the scalars in front.
+    size: Atom,
+    /// How many of the scalars at the end were read.
     scalar: i64,
-    /// The beginning of the next array.
+    /// The end of the next array.
     at: Atom,
     /// Statements that are still to come whose calls were kept.
     left: usize,
 }
 
 impl Frame {
-    /// The beginning of a tape.
-    pub fn new(array: Var) -> Frame {
-        Frame { array, scalar: 0, at: Atom::i64(0), left: 0 }
+    /// The end of a tape.
+    pub fn new((size, array): Tape) -> Frame {
+        Frame { array, size, scalar: 0, at: size, left: 0 }
     }
 
-    /// Goes to the beginning of what the statements of a body kept.
-    pub fn begin(&mut self, lo: &Lower, stms: &[Stm]) {
+    /// Goes to what the statements of a body kept.
+    pub fn begin(&mut self, lo: &mut Lower, stms: &[Stm]) {
         let scalars = lo.taped_scalars(stms) as i64;
-        *self = Frame { at: Atom::i64(scalars), left: lo.taped_count(stms), ..Frame::new(self.array) };
+        let at = lo.sub(self.size, Atom::i64(scalars));
+        *self = Frame { at, left: lo.taped_count(stms), ..Frame::new((self.size, self.array)) };
     }
 
     /// The next scalar.
     fn scalar(&mut self, lo: &mut Lower, prim: Prim) -> Atom {
-        let at = vec![Atom::i64(self.scalar)];
-        let x = lo.emit("kept", Type::scalar(ON_TAPE), Exp::Index(self.array, at));
         self.scalar += 1;
+        let at = vec![lo.sub(self.size, Atom::i64(self.scalar))];
+        let x = lo.emit("kept", Type::scalar(ON_TAPE), Exp::Index(self.array, at));
         lo.off_tape(x.into(), prim)
     }
 
     /// The next so many numbers, as they stand there.
     fn part(&mut self, lo: &mut Lower, n: Atom) -> Var {
         let ty = Type::array(vec![Dim::Size(n)], ON_TAPE);
-        let (arr, start) = (self.array, self.at);
-        let part = lo.emit("kept", ty, Exp::Slice { arr, start, len: n, stride: Atom::i64(1) });
-        self.at = lo.add(start, n);
-        part
+        let (arr, start) = (self.array, lo.sub(self.at, n));
+        self.at = start;
+        lo.emit("kept", ty, Exp::Slice { arr, start, len: n, stride: Atom::i64(1) })
     }
 
     /// The next so many numbers of a type.
@@ -54,15 +55,13 @@ impl Frame {
     }
 
     /// The remainder.
-    fn rest(&mut self, lo: &mut Lower) -> R<Tape> {
-        let Some(Dim::Size(n)) = lo.type_of(self.array).dims.first().copied() else {
-            return Err(lo.internal("a tape has a size"));
-        };
-        if self.at == Atom::i64(0) {
-            return Ok((n, self.array));
+    fn rest(&mut self, lo: &mut Lower) -> Tape {
+        if self.at == self.size {
+            return (self.size, self.array);
         }
-        let left = lo.sub(n, self.at);
-        Ok((left, self.part(lo, left)))
+        let (arr, len, start) = (self.array, self.at, Atom::i64(0));
+        let ty = Type::array(vec![Dim::Size(len)], ON_TAPE);
+        (len, lo.emit("kept", ty, Exp::Slice { arr, start, len, stride: Atom::i64(1) }))
     }
 
     /// The size of the tape of the statement that begins here, unless it is the last: then it is what is left.
@@ -70,9 +69,9 @@ impl Frame {
         (self.left > 0).then(|| self.scalar(lo, Prim::I64))
     }
 
-    fn tape_or_rest(&mut self, lo: &mut Lower, size: Option<Atom>) -> R<Tape> {
+    fn tape_or_rest(&mut self, lo: &mut Lower, size: Option<Atom>) -> Tape {
         match size {
-            Some(size) => Ok((size, self.part(lo, size))),
+            Some(size) => (size, self.part(lo, size)),
             None => self.rest(lo),
         }
     }
@@ -99,10 +98,10 @@ impl Reverse {
             }
             Exp::If { cond, then, other } => {
                 let size = frame.size(lo);
-                let tape = frame.tape_or_rest(lo, size)?;
+                let tape = frame.tape_or_rest(lo, size);
                 let mut arms = Vec::new();
                 for arm in [then, other] {
-                    arms.push(self.replayed(lo, Frame::new(tape.1), arm)?);
+                    arms.push(self.replayed(lo, Frame::new(tape), arm)?);
                 }
                 let (Some(other), Some(then)) = (arms.pop(), arms.pop()) else {
                     return Err(lo.internal("a branch has two arms"));
@@ -115,7 +114,7 @@ impl Reverse {
                 for p in pat {
                     self.replay_result(lo, &mut frame, p)?;
                 }
-                Kept::Calls(frame.tape_or_rest(lo, size)?)
+                Kept::Calls(frame.tape_or_rest(lo, size))
             }
             _ => return Err(lo.internal("code with calls was expected")),
         };
@@ -146,7 +145,7 @@ impl Reverse {
         let tapes = lo.emit("tapes", ty, Exp::Unflatten(part));
         let (mut inputs, mut lam) = (inputs.to_vec(), lam.clone());
         let (_, params) = lo.in_block(|lo| Ok(lo.tape_params()))?;
-        let row = params[1].var;
+        let row = tape_of(&params);
         inputs.extend([s, tapes]);
         lam.params.extend(params);
         lam.body = self.replayed(lo, Frame::new(row), &lam.body)?;

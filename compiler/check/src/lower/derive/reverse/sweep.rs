@@ -132,7 +132,7 @@ impl Reverse {
                 None => Ok(()),
             },
             Exp::If { cond, then, other } => {
-                let frame = if let Kept::Calls(tape) = kept { Some(Frame::new(tape.1)) } else { None };
+                let frame = if let Kept::Calls(tape) = kept { Some(Frame::new(tape)) } else { None };
                 self.back_branch(lo, frame, &adjoints, cond, [&then, &other])
             }
             Exp::Loop { params, body, form } => match kept {
