@@ -35,6 +35,8 @@ pub(super) struct Derivatives {
     open: VecDeque<(FunId, Mode)>,
     /// Functions with a derivative given by hand.
     given: HashMap<FunId, reverse::Given>,
+    /// By function, for each parameter whether its adjoint is a list.
+    shared: HashMap<FunId, Vec<bool>>,
     /// Number of derivatives around the code that is being lowered.
     pub depth: usize,
 }
@@ -195,7 +197,7 @@ impl<'p> Lower<'p> {
             let results = match mode {
                 Mode::Forward => self.body_with_tangents(&fun, &params, body)?,
                 Mode::Record => self.recorded_body(body)?,
-                Mode::Reverse => self.reversed_body(&fun, &params, body)?,
+                Mode::Reverse => self.reversed_body(id, &fun, &params, body)?,
             };
             let block = self.blocks.pop().unwrap_or_default();
             self.out.funs[made].body = Body { stms: block.stms, results };

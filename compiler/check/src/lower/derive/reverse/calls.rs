@@ -4,7 +4,7 @@ use super::super::{Mode, is_float};
 use super::need::needed;
 use super::record::{Tape, flat, tape_of};
 use super::replay::Frame;
-use super::{Lower, R, Reverse, Scope};
+use super::{List, Lower, R, Reverse, Scope};
 use par_ir::core::{Body, Exp, Fun, FunId, Param};
 use par_ir::prim::BinOp;
 use par_ir::visit::{Code, Subst};
@@ -44,15 +44,32 @@ impl Reverse {
                 all.push(p.var.into());
             }
         }
+        let shared = lo.shared_params(id);
+        for (a, _) in args.iter().zip(&shared).filter(|(_, is_shared)| **is_shared) {
+            all.push(self.base_of(lo, *a)?);
+        }
         let mut subst: Subst = old.iter().map(|p| p.var).zip(args.iter().copied()).collect();
         let params = &lo.out.funs[made.0 as usize].params;
         subst.extend(params.iter().map(|p| p.var).zip(all.iter().copied()));
-        let results: Vec<Param> = new.iter().map(|p| lo.param("d", p.ty.substituted(&subst))).collect();
-        let vars: Vec<Atom> = results.iter().map(|p| p.var.into()).collect();
+        let mut results = Vec::new();
+        for p in &new {
+            let ty = p.ty.substituted(&subst);
+            let result = if shapes(&ty) { lo.size_param("k") } else { lo.param("d", ty) };
+            subst.insert(p.var, result.var.into());
+            results.push(result);
+        }
+        let mut vars = results.iter().map(|p| p.var).collect::<Vec<_>>().into_iter();
         lo.push(results, Exp::Call(made, all));
-        let floats = args.iter().zip(&old).filter(|(_, p)| is_float(&p.ty));
-        for ((a, _), d) in floats.zip(vars) {
-            self.contribute(lo, *a, d)?;
+        let floats = args.iter().zip(&old).zip(shared).filter(|((_, p), _)| is_float(&p.ty));
+        for ((a, _), is_shared) in floats {
+            let mut next = || vars.next().ok_or_else(|| lo.internal("an adjoint for each parameter"));
+            if is_shared {
+                let list = List { count: next()?.into(), places: next()?, values: next()? };
+                self.contribute_called(lo, *a, list)?;
+            } else {
+                let d = next()?;
+                self.contribute(lo, *a, d.into())?;
+            }
         }
         Ok(())
     }
@@ -105,29 +122,44 @@ pub(super) fn shapes(ty: &Type) -> bool {
 impl Lower<'_> {
     /// The version of a function that goes backward. Its body is made at the end.
     fn reversed_function(&mut self, id: FunId) -> FunId {
+        let shared = self.shared_params(id);
         self.version(id, Mode::Reverse, |lo, fun| {
-            let floats = fun.params.iter().map(|p| p.ty.clone()).filter(is_float);
-            let derivatives = floats.map(|ty| lo.param("d", ty)).collect();
+            let mut derivatives = Vec::new();
+            for (p, is_shared) in fun.params.iter().zip(&shared).filter(|(p, _)| is_float(&p.ty)) {
+                if *is_shared {
+                    derivatives.extend(lo.list_params(p.ty.prim()));
+                } else {
+                    derivatives.push(lo.param("d", p.ty.clone()));
+                }
+            }
             let ret = std::mem::replace(&mut fun.ret, derivatives);
             fun.params.extend(lo.tape_params());
             fun.params.extend(ret.into_iter().filter(|p| is_float(&p.ty) || shapes(&p.ty)));
+            let bases = shared.iter().filter(|is_shared| **is_shared);
+            fun.params.extend(bases.map(|_| lo.param("base", Type::I64)));
         })
     }
 
     /// Emits the backward sweep of a function's body: the adjoints of its parameters.
     pub(in super::super) fn reversed_body(
         &mut self,
+        id: FunId,
         fun: &Fun,
         params: &[Param],
         body: Body,
     ) -> R<Vec<Atom>> {
+        let shared = self.shared_params(id);
         let (given, rest) = params.split_at(fun.params.len());
         let Some((tape, adjoints)) = rest.split_first_chunk() else {
             return Err(self.internal("a function that goes backward has a tape"));
         };
         let mut reverse = Reverse { scopes: vec![Scope::default()], called: true, ..Reverse::default() };
-        for p in given.iter().filter(|p| is_float(&p.ty)) {
-            reverse.input(p.var);
+        let mut bases = rest[rest.len() - shared.iter().filter(|is_shared| **is_shared).count()..].iter();
+        for (p, is_shared) in given.iter().zip(&shared).filter(|(p, _)| is_float(&p.ty)) {
+            match is_shared.then(|| bases.next()).flatten() {
+                Some(base) => reverse.share(self, p, base.var.into()),
+                None => reverse.input(p.var),
+            }
         }
         reverse.note_active(self, &body.stms);
         reverse.needed = needed(&body);
@@ -141,9 +173,14 @@ impl Lower<'_> {
         }
         reverse.back(self, steps)?;
         let mut results = Vec::new();
-        for p in given.iter().filter(|p| is_float(&p.ty)) {
-            let d = reverse.or_zeros(self, p.var)?;
-            results.push(self.as_type(d, &p.ty));
+        for (p, is_shared) in given.iter().zip(shared).filter(|(p, _)| is_float(&p.ty)) {
+            if is_shared {
+                let list = reverse.shared_adjoint(self, p)?;
+                results.extend([list.count, list.places.into(), list.values.into()]);
+            } else {
+                let d = reverse.or_zeros(self, p.var)?;
+                results.push(self.as_type(d, &p.ty));
+            }
         }
         Ok(results)
     }

@@ -56,6 +56,10 @@ impl Reverse {
             let whole = lo.permuted(values, &axes, &ty, &mut Vec::new())?;
             return self.contribute(lo, arr.into(), whole);
         }
+        if self.shared.contains_key(&arr) || self.within.contains_key(&arr) {
+            let list = self.element_list(lo, arr, &element)?;
+            return self.contribute_list(lo, arr, list);
+        }
         if !self.scope().own.contains(&arr) {
             self.scope().parts.entry(arr).or_default().elements.push(element);
             return Ok(());

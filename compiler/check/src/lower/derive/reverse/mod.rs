@@ -38,6 +38,7 @@ mod repeated;
 mod replay;
 mod rule;
 mod scan;
+mod shared;
 mod sweep;
 mod tape;
 mod undo;
@@ -75,6 +76,10 @@ pub(super) struct Reverse {
     needed: HashSet<Var>,
     /// Results of maps whose rows the sweep backward computes again.
     repeated: HashSet<Var>,
+    /// Parameters of a function whose adjoints are lists.
+    shared: HashMap<Var, shared::Shared>,
+    /// Parts of these: what they begin in, and at which row.
+    within: HashMap<Var, (Var, Atom)>,
     /// By the index of a loop that was made for checkpoints: how many loops over strips it is still to get.
     around: HashMap<Var, u32>,
 }
@@ -230,7 +235,7 @@ impl Reverse {
 
     /// Adds to the adjoint of an element or a row.
     fn contribute_at(&mut self, lo: &mut Lower, arr: Var, at: &[Atom], d: Atom, ty: &Type) -> R<()> {
-        if !self.active.contains(&arr) {
+        if !self.active.contains(&arr) || self.contribute_to_whole(lo, arr, at, (d, ty))? {
             return Ok(());
         }
         if self.scope().own.contains(&arr) {
@@ -273,6 +278,11 @@ impl Reverse {
 
     /// Adds to the adjoints of elements.
     fn contribute_list(&mut self, lo: &mut Lower, arr: Var, list: List) -> R<()> {
+        if let Some((whole, base)) = self.whole_of(lo, arr)? {
+            let list = lo.further_on(list, base)?;
+            self.scope().parts.entry(whole).or_default().lists.push(list);
+            return Ok(());
+        }
         if !self.scope().own.contains(&arr) {
             self.scope().parts.entry(arr).or_default().lists.push(list);
             return Ok(());

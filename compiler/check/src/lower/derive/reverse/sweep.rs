@@ -57,6 +57,7 @@ impl Reverse {
             exp.for_each_body_mut(silence);
         }
         self.scope().own.extend(pat.iter().map(|p| p.var));
+        self.note_part(&pat, &exp);
         match &exp {
             Exp::Iota(n) => _ = self.positions.insert(pat[0].var, *n),
             Exp::Trace { .. } if self.again() => return Ok(None),

@@ -1,0 +1,241 @@
+//! Arrays that a recursion passes on as they are, or a part of them: their adjoints are positions and values.
+//!
+//! ```text
+//! def f (xs: []f64) (i: i64) = … xs[i] … f xs (i + 1)          f* (xs, i, …, base) = (k, places, values)
+//! ```
+//!
+//! The adjoint of the whole array in each call would take the square of what a deep recursion reads. The list grows by what a call adds to it, and
+//! becomes one histogram where the array belongs. Places are those in the array that the first call got, flat: `base` is the one at which the
+//! parameter begins there. What is added to a part of the parameter (`xs[1:]`) is added to the parameter at once.
+
+use super::super::is_float;
+use super::{Along, Element, List, Lower, R, Reverse};
+use par_ir::core::{Body, Exp, FunId, Param};
+use par_ir::{Atom, Dim, Prim, Type, Var};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// A parameter whose adjoint is a list.
+#[derive(Clone, Copy)]
+pub(super) struct Shared {
+    /// Stands for the array that the first call got.
+    whole: Var,
+    base: Atom,
+}
+
+/// Uses of a function's parameters in calls that lead back to it.
+#[derive(Default)]
+struct Passed {
+    /// By variable, the number of the parameter that it is, or is a part of, and whether it is that parameter.
+    origins: HashMap<Var, (usize, bool)>,
+    whole: HashSet<usize>,
+    /// How many calls take a part.
+    parts: HashMap<usize, usize>,
+}
+
+impl Lower<'_> {
+    /// For each parameter of a function, whether its adjoint is a list: an array that the recursion passes on, or of which it passes one part.
+    /// Where it divides an array, each call has an adjoint of its own.
+    pub(super) fn shared_params(&mut self, id: FunId) -> Vec<bool> {
+        if let Some(known) = self.derivatives.shared.get(&id) {
+            return known.clone();
+        }
+        let fun = &self.out.funs[id.0 as usize];
+        let mut passed = Passed::default();
+        let is_array = |p: &Param| is_float(&p.ty) && !p.ty.is_scalar() && p.ty.is_regular();
+        let arrays = fun.params.iter().enumerate().filter(|(_, p)| is_array(p));
+        passed.origins.extend(arrays.map(|(i, p)| (p.var, (i, true))));
+        if !passed.origins.is_empty() && !self.derivatives.given.contains_key(&id) {
+            passed.look(self, id, &fun.body);
+        }
+        let is_shared = |i| passed.whole.contains(&i) || passed.parts.get(&i) == Some(&1);
+        let shared: Vec<bool> = (0..fun.params.len()).map(is_shared).collect();
+        self.derivatives.shared.insert(id, shared.clone());
+        shared
+    }
+
+    /// True if calls of `from` may call `to`.
+    fn leads_to(&self, from: FunId, to: FunId) -> bool {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
+        while let Some(id) = open.pop() {
+            if id == to {
+                return true;
+            }
+            if seen.insert(id) {
+                calls(&self.out.funs[id.0 as usize].body, &mut open);
+            }
+        }
+        false
+    }
+
+    /// Variables for a list.
+    pub(super) fn list_params(&mut self, prim: Prim) -> [Param; 3] {
+        let k = self.size_param("k");
+        let size = vec![Dim::Size(k.var.into())];
+        let places = self.param("places", Type::array(size.clone(), Prim::I64));
+        let values = self.param("d", Type::array(size, prim));
+        [k, places, values]
+    }
+
+    /// A list, all its places so much further on.
+    pub(super) fn further_on(&mut self, list: List, base: Atom) -> R<List> {
+        if base == Atom::i64(0) {
+            return Ok(list);
+        }
+        Ok(List { places: self.moved_places(list, base)?, ..list })
+    }
+}
+
+/// Adds the functions that a body calls.
+fn calls(body: &Body, found: &mut Vec<FunId>) {
+    for stm in &body.stms {
+        if let Exp::Call(id, _) = &stm.exp {
+            found.push(*id);
+        }
+        super::super::super::deep(|| stm.exp.for_each_body(|b| calls(b, found)));
+    }
+}
+
+/// The array that an expression is, or is a part of without gaps, and the row at which it begins.
+fn part_of(exp: &Exp) -> Option<(Var, Atom)> {
+    match exp {
+        Exp::Atom(Atom::Var(arr)) => Some((*arr, Atom::i64(0))),
+        Exp::Slice { arr, start, stride, .. } if *stride == Atom::i64(1) => Some((*arr, *start)),
+        _ => None,
+    }
+}
+
+impl Passed {
+    fn look(&mut self, lo: &Lower, id: FunId, body: &Body) {
+        for stm in &body.stms {
+            if let Some((of, _)) = part_of(&stm.exp)
+                && let Some((i, is_whole)) = self.origins.get(&of).copied()
+            {
+                let is_whole = is_whole && matches!(stm.exp, Exp::Atom(_));
+                self.origins.insert(stm.pat[0].var, (i, is_whole));
+            }
+            if let Exp::Call(to, args) = &stm.exp
+                && lo.leads_to(*to, id)
+            {
+                let given = args.iter().filter_map(|a| self.origins.get(&a.var()?));
+                let (whole, parts): (BTreeSet<_>, BTreeSet<_>) =
+                    given.copied().partition(|(_, is_whole)| *is_whole);
+                self.whole.extend(whole.into_iter().map(|(i, _)| i));
+                parts.into_iter().for_each(|(i, _)| *self.parts.entry(i).or_default() += 1);
+            }
+            super::super::super::deep(|| stm.exp.for_each_body(|b| self.look(lo, id, b)));
+        }
+    }
+}
+
+impl Reverse {
+    /// Makes a function's parameter one whose adjoint is a list.
+    pub(super) fn share(&mut self, lo: &mut Lower, p: &Param, base: Atom) {
+        let size = Dim::Size(Atom::i64(-1));
+        let whole = lo.fresh("whole", Type::array(vec![size], p.ty.prim()));
+        self.active.insert(p.var);
+        self.shared.insert(p.var, Shared { whole, base });
+    }
+
+    /// Notes that a statement binds a part of a parameter whose adjoint is a list.
+    pub(super) fn note_part(&mut self, pat: &[Param], exp: &Exp) {
+        if let Some((of, start)) = part_of(exp)
+            && (self.shared.contains_key(&of) || self.within.contains_key(&of))
+            && pat[0].ty.is_regular()
+        {
+            self.within.insert(pat[0].var, (of, start));
+        }
+    }
+
+    /// The array to which contributions to this one go, and the place at which it begins there.
+    pub(super) fn whole_of(&mut self, lo: &mut Lower, arr: Var) -> R<Option<(Var, Atom)>> {
+        if let Some(s) = self.shared.get(&arr) {
+            return Ok(Some((s.whole, s.base)));
+        }
+        let Some((of, start)) = self.within.get(&arr).copied() else { return Ok(None) };
+        let Some((whole, base)) = self.whole_of(lo, of)? else { return Ok(None) };
+        if start == Atom::i64(0) {
+            return Ok(Some((whole, base)));
+        }
+        let place = self.place(lo, of, &[start])?;
+        Ok(Some((whole, lo.add(base, place))))
+    }
+
+    /// Adds to the adjoint of an element or a row, if it is one of a parameter whose adjoint is a list.
+    pub(super) fn contribute_to_whole(
+        &mut self,
+        lo: &mut Lower,
+        arr: Var,
+        at: &[Atom],
+        (d, ty): (Atom, &Type),
+    ) -> R<bool> {
+        let Some((whole, base)) = self.whole_of(lo, arr)? else { return Ok(false) };
+        let place = self.place(lo, arr, at)?;
+        let place = lo.add(base, place);
+        let parts = self.scope().parts.entry(whole).or_default();
+        if ty.is_scalar() {
+            parts.elements.push(Element { at: vec![Along::Index(place)], value: d });
+        } else {
+            let (count, values) = lo.flat(lo.leaf_var(d)?)?;
+            let places = lo.places_from(place, count)?;
+            self.scope().parts.entry(whole).or_default().lists.push(List { count, places, values });
+        }
+        Ok(true)
+    }
+
+    /// Adds what a call gives for the places of the array that is its argument. It stands first: what comes later is appended to it in place.
+    pub(super) fn contribute_called(&mut self, lo: &mut Lower, arg: Atom, list: List) -> R<()> {
+        let Some(arr) = arg.var().filter(|v| self.active.contains(v)) else { return Ok(()) };
+        match self.whole_of(lo, arr)? {
+            Some((whole, _)) => {
+                self.scope().parts.entry(whole).or_default().lists.insert(0, list);
+                Ok(())
+            }
+            None => self.contribute_list(lo, arr, list),
+        }
+    }
+
+    /// The place at which a call's argument begins in the array that the first call got.
+    pub(super) fn base_of(&mut self, lo: &mut Lower, arg: Atom) -> R<Atom> {
+        let whole = arg.var().map(|v| self.whole_of(lo, v)).transpose()?.flatten();
+        Ok(whole.map_or(Atom::i64(0), |(_, base)| base))
+    }
+
+    /// All contributions to a parameter whose adjoint is a list.
+    pub(super) fn shared_adjoint(&mut self, lo: &mut Lower, p: &Param) -> R<List> {
+        let Some(Shared { whole, base }) = self.shared.get(&p.var).copied() else {
+            return Err(lo.internal("an adjoint that is a list"));
+        };
+        let mut scope = std::mem::take(self.scope());
+        self.without_axes(lo, &mut scope, p.var)?;
+        let mut all = scope.parts.remove(&whole).unwrap_or_default();
+        let own = scope.parts.remove(&p.var).unwrap_or_default();
+        for e in own.elements {
+            let place = self.element_place(lo, p.var, &e.at, &[])?;
+            all.elements.push(Element { at: vec![Along::Index(lo.add(base, place))], value: e.value });
+        }
+        for list in own.lists {
+            all.lists.push(lo.further_on(list, base)?);
+        }
+        if let Some(d) = scope.adjoints.remove(&p.var) {
+            let (count, values) = lo.flat(lo.leaf_var(d)?)?;
+            all.lists.push(List { count, places: lo.places_from(base, count)?, values });
+        }
+        *self.scope() = scope;
+        let prim = p.ty.prim();
+        if !all.elements.is_empty() {
+            all.lists.push(self.single_elements(lo, whole, prim, &all.elements)?);
+        }
+        let list = lo.one_list(Some(all), None)?;
+        Ok(list.unwrap_or_else(|| lo.empty_list(prim)))
+    }
+
+    /// Values for single elements as a list.
+    fn single_elements(&mut self, lo: &mut Lower, whole: Var, prim: Prim, elements: &[Element]) -> R<List> {
+        let count = Atom::i64(elements.len() as i64);
+        let places = elements.iter().map(|e| self.element_place(lo, whole, &e.at, &[])).collect::<R<_>>()?;
+        let values = elements.iter().map(|e| e.value).collect();
+        let mut literal =
+            |p, atoms| lo.emit("list", Type::array(vec![Dim::Size(count)], p), Exp::Literal(atoms, p));
+        Ok(List { count, places: literal(Prim::I64, places), values: literal(prim, values) })
+    }
+}
