@@ -15,7 +15,7 @@ use super::stripmine::Counted;
 use super::value::Val;
 use super::{Lower, R};
 use crate::thir::{Expr, ExprKind, LoopForm, Pat};
-use par_ir::core::{self, Body, Exp, Param};
+use par_ir::core::{self, Body, Exp, Param, Stm};
 use par_ir::{Atom, Dim, Prim, Type};
 use std::collections::{HashMap, VecDeque};
 
@@ -335,7 +335,8 @@ impl<'p> Lower<'p> {
         };
         let body = Body { stms: body.stms, results };
         let params = params.into_iter().zip(init).collect();
-        self.push(pat, Exp::Loop { params, form, body });
+        let all = Stm { pat, exp: Exp::Loop { params, form, body }, span: self.span };
+        self.without_remainders(all)?.into_iter().for_each(|stm| self.push_stm(stm));
         self.rebuild(
             &state,
             &mut Vec::new(),

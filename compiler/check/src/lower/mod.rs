@@ -49,6 +49,7 @@ mod range;
 mod rebuild;
 mod recursion;
 mod reduce;
+mod remainders;
 mod shape;
 mod share;
 mod sized;

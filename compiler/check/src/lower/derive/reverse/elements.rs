@@ -56,7 +56,7 @@ impl Reverse {
             let whole = lo.permuted(values, &axes, &ty, &mut Vec::new())?;
             return self.contribute(lo, arr.into(), whole);
         }
-        if self.shared.contains_key(&arr) || self.within.contains_key(&arr) {
+        if self.is_shared(arr) {
             let list = self.element_list(lo, arr, &element)?;
             return self.contribute_list(lo, arr, list);
         }

@@ -78,7 +78,7 @@ pub(super) struct Reverse {
     repeated: HashSet<Var>,
     /// Parameters of a function whose adjoints are lists.
     shared: HashMap<Var, shared::Shared>,
-    /// Parts of these: what they begin in, and at which row.
+    /// Arrays that are parts of others without gaps: of which, and at which row they begin.
     within: HashMap<Var, (Var, Atom)>,
     /// By the index of a loop that was made for checkpoints: how many loops over strips it is still to get.
     around: HashMap<Var, u32>,
@@ -237,6 +237,11 @@ impl Reverse {
     fn contribute_at(&mut self, lo: &mut Lower, arr: Var, at: &[Atom], d: Atom, ty: &Type) -> R<()> {
         if !self.active.contains(&arr) || self.contribute_to_whole(lo, arr, at, (d, ty))? {
             return Ok(());
+        }
+        if let Some((of, start)) = self.part_here(arr) {
+            let row = lo.add(start, at[0]);
+            let at: Vec<Atom> = std::iter::once(row).chain(at[1..].iter().copied()).collect();
+            return self.contribute_at(lo, of, &at, d, ty);
         }
         if self.scope().own.contains(&arr) {
             let part = |all| Exp::Index(all, at.to_vec());

@@ -59,7 +59,7 @@ impl Reverse {
             return Ok(());
         }
         let ty = lo.type_of(arr).clone();
-        if ty.is_regular() && self.scope().own.contains(&arr) && !self.within.contains_key(&arr) {
+        if ty.is_regular() && self.scope().own.contains(&arr) && !self.is_shared(arr) {
             let so_far = self.scope().adjoints.get(&arr).and_then(|d| d.var());
             if let Some(parts) = so_far.and_then(|all| lo.halves(all, cut, d)) {
                 let both = lo.emit("d", ty, Exp::Concat(parts));

@@ -8,6 +8,7 @@
 //! becomes one histogram where the array belongs. Places are those in the array that the first call got, flat: `base` is the one at which the
 //! parameter begins there. What is added to a part of the parameter (`xs[1:]`) is added to the parameter at once.
 
+use super::super::super::remainders::part_of;
 use super::super::is_float;
 use super::{Along, Element, List, Lower, R, Reverse};
 use par_ir::core::{Body, Exp, FunId, Param};
@@ -95,15 +96,6 @@ fn calls(body: &Body, found: &mut Vec<FunId>) {
     }
 }
 
-/// The array that an expression is, or is a part of without gaps, and the row at which it begins.
-fn part_of(exp: &Exp) -> Option<(Var, Atom)> {
-    match exp {
-        Exp::Atom(Atom::Var(arr)) => Some((*arr, Atom::i64(0))),
-        Exp::Slice { arr, start, stride, .. } if *stride == Atom::i64(1) => Some((*arr, *start)),
-        _ => None,
-    }
-}
-
 impl Passed {
     fn look(&mut self, lo: &Lower, id: FunId, body: &Body) {
         for stm in &body.stms {
@@ -136,14 +128,27 @@ impl Reverse {
         self.shared.insert(p.var, Shared { whole, base });
     }
 
-    /// Notes that a statement binds a part of a parameter whose adjoint is a list.
+    /// Notes that a statement binds a part of another array.
     pub(super) fn note_part(&mut self, pat: &[Param], exp: &Exp) {
         if let Some((of, start)) = part_of(exp)
-            && (self.shared.contains_key(&of) || self.within.contains_key(&of))
+            && !pat[0].ty.is_scalar()
             && pat[0].ty.is_regular()
         {
             self.within.insert(pat[0].var, (of, start));
         }
+    }
+
+    /// The array that this one is a part of, and at which row, if that has its whole adjoint here and this has none so far.
+    pub(super) fn part_here(&mut self, arr: Var) -> Option<(Var, Atom)> {
+        let (of, start) = self.within.get(&arr).copied()?;
+        let scope = self.scope();
+        let is_here = scope.own.contains(&arr) && scope.own.contains(&of);
+        (is_here && !scope.adjoints.contains_key(&arr)).then_some((of, start))
+    }
+
+    /// True for a parameter whose adjoint is a list, and for its parts.
+    pub(super) fn is_shared(&self, arr: Var) -> bool {
+        self.shared.contains_key(&arr) || self.within.get(&arr).is_some_and(|(of, _)| self.is_shared(*of))
     }
 
     /// The array to which contributions to this one go, and the place at which it begins there.

@@ -43,9 +43,7 @@ impl Reverse {
         let mut steps = Vec::new();
         for stm in stms {
             lo.span = stm.span;
-            if let Some(step) = super::super::super::deep(|| self.advance(lo, stm))? {
-                steps.push(step);
-            }
+            steps.extend(super::super::super::deep(|| self.advance(lo, stm))?);
         }
         lo.span = before;
         Ok(steps)
