@@ -61,6 +61,7 @@ mod solve;
 mod sort;
 mod stripmine;
 mod sums;
+mod tail_calls;
 #[cfg(test)]
 mod tests;
 mod trace;

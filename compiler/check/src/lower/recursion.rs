@@ -27,7 +27,7 @@ use crate::thir::{Expr, LocalId, Pat, PatKind, Ty, TyVar};
 use par_ir::core::{self, Body, Exp, FunId, Param};
 use par_ir::{Atom, Dim, Span, Type, Var};
 use par_syntax::diagnostic::Diagnostic;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// How many functions one definition may become.
@@ -48,6 +48,8 @@ pub(super) struct Instances {
     /// Readable names of the instances being lowered, outermost first.
     chain: Vec<String>,
     ret: HashMap<FunId, Vec<Param>>,
+    /// Those that have become loops.
+    pub loops: HashSet<FunId>,
 }
 
 /// A recursive definition or local function, where it is called.
@@ -216,7 +218,11 @@ impl<'p> Lower<'p> {
         let before = (self.span, self.depth);
         self.enter(f.span);
         self.depth = 0;
-        let result = self.in_function(|lo| lo.instance_body(f, &mut env, args));
+        let result = self.in_function(|lo| {
+            let body = lo.instance_body(f, &mut env, args)?;
+            let params = lo.out.funs[id.0 as usize].params.clone();
+            lo.with_loop(id, &params, body)
+        });
         (self.span, self.depth) = before;
         self.instances.chain.pop();
         self.out.funs[id.0 as usize].body = result?;
@@ -293,7 +299,12 @@ impl<'p> Lower<'p> {
         }
         let mut vars = pat.iter().map(|p| p.var).collect::<Vec<_>>().into_iter();
         let val = self.result_val(&shape, &mut vars)?;
-        self.push(pat, Exp::Call(id, args));
+        match self.inlined_loop(id, &args) {
+            Some(results) => {
+                pat.into_iter().zip(results).for_each(|(p, a)| self.push(vec![p], Exp::Atom(a)));
+            }
+            None => self.push(pat, Exp::Call(id, args)),
+        }
         let declared = Declared { what: "the result", span: None, trusted: true };
         self.enforce(val, ty, env, declared)
     }

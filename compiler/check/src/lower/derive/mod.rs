@@ -235,7 +235,7 @@ impl<'p> Lower<'p> {
     }
 
     /// A copy of code with fresh variables, whose types are known.
-    fn refreshed<C: Placed>(&mut self, code: &C, subst: &mut Subst) -> C {
+    pub(super) fn refreshed<C: Placed>(&mut self, code: &C, subst: &mut Subst) -> C {
         let first = self.out.vars.len();
         let copy = code.refreshed_with(&mut self.out.vars, subst);
         let names: HashMap<Var, Var> = subst
@@ -256,7 +256,7 @@ impl<'p> Lower<'p> {
 }
 
 /// Code whose variables are bound at levels.
-trait Placed: Code {
+pub(super) trait Placed: Code {
     /// Says of all variables bound in this code at which level they are, if it stands at `level`.
     fn place(&self, level: u32, levels: &mut [u32]);
 }
