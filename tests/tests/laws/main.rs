@@ -6,6 +6,7 @@ mod chunks;
 mod control;
 mod matrices;
 mod peak;
+mod recursion;
 mod shared;
 mod state;
 mod steps;

@@ -18,6 +18,7 @@ pub(super) const FORMS: &[Form] = &[
     Form { name: "for in", weight: 4, makes: any, make: for_in },
     Form { name: "while", weight: 9, makes: any, make: while_loop },
     Form { name: "loop of state", weight: 9, makes: any, make: state_loop },
+    Form { name: "loop over what is left", weight: 5, makes: any, make: rest_loop },
     Form { name: "assert", weight: 1, makes: any, make: assertion },
     Form { name: "opaque", weight: 1, makes: any, make: opaque },
 ];
@@ -175,6 +176,21 @@ fn state_loop(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let body = g.with(&[(&x, ty), (&y, &other), (&i, &I64)], |g| g.exp(&state, b));
     let attribute = strips(g);
     Some(format!("(({attribute}loop ({x}, {y}) = {init} for {i} < {bound} do {body}).0)"))
+}
+
+/// A loop whose state is what is left of an array.
+fn rest_loop(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let (a, b) = g.halves(fuel);
+    let (xs, elem) = g.any_array(a / 2);
+    let init = g.exp(ty, a / 2);
+    let (x, e, ys, left) = (g.name(), g.name(), g.name(), g.name());
+    let (next, cond) = g.with(&[(&x, ty), (&e, &elem)], |g| (g.exp(ty, b), g.condition(b / 4)));
+    let step = ["tail $", "init $", "$[i64.min 2 (length $):]"][g.rng.below(3)].replace('$', &left);
+    let rest = if g.rng.chance(50) { step } else { format!("if {cond} then {step} else tail {left}") };
+    Some(format!(
+        "(let {ys} = {xs} in (loop ({x}, {left}) = ({init}, {ys}[:i64.min 4 (length {ys})]) \
+         while !(null {left}) do let {e} = {left}[0] in ({next}, {rest})).0)"
+    ))
 }
 
 fn assertion(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {

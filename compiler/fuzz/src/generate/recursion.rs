@@ -41,11 +41,12 @@ fn local(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
 impl Gen {
     pub(super) fn declare_recursive(&mut self, size: u32) {
         let name = format!("r{}", self.funs.len());
-        match self.rng.below(6) {
+        match self.rng.below(8) {
             0 | 1 => self.counting(&name, size),
             2 => self.mutual(&name, size),
-            3 => self.mapping(&name, size),
-            4 => self.halving(&name, size),
+            3 | 4 => self.ending(&name, size),
+            5 => self.mapping(&name, size),
+            6 => self.halving(&name, size),
             _ => self.sorting(&name, size),
         }
     }
@@ -72,10 +73,31 @@ impl Gen {
         let count = &params[0].0;
         let mut text = format!("({name} ({count} - 1)");
         for (x, ty) in &params[1..] {
-            let arg = if self.rng.chance(30) { x.clone() } else { self.exp(ty, fuel) };
+            let arg = match ty {
+                _ if self.rng.chance(30) => x.clone(),
+                Ty::Array(_) if self.rng.chance(40) => format!("{x}[i64.min 1 (length {x}):]"),
+                _ => self.exp(ty, fuel),
+            };
             text += &format!(" {arg}");
         }
         text + ")"
+    }
+
+    /// Calls of itself at the end, with one or two ends.
+    fn ending(&mut self, name: &str, size: u32) {
+        let (params, ret) = (self.parameters(), self.ty(2));
+        let share = size / 5;
+        let text = self.function("def", name, &params, &ret, |g| {
+            let names = g.names();
+            let (base, next) = (g.exp(&ret, share), g.step(name, share));
+            let rest = match g.rng.below(3) {
+                0 => next,
+                1 => format!("if {} then {next} else {}", g.condition(2), g.step(name, share)),
+                _ => format!("if {} then {next} else {}", g.condition(2), g.exp(&ret, share)),
+            };
+            format!("if {} <= 0 then {base} else {rest}", names[0])
+        });
+        self.declare(name, params, ret, true, text);
     }
 
     /// One or two calls of itself.

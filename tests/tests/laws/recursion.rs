@@ -1,0 +1,67 @@
+//! Derivatives of recursion and of loops: the work is that of the function, some times over, however deep it goes.
+
+use super::{count, program, size};
+
+/// Work of `main` at two sizes, that of `f` and that of its gradient.
+fn work(defs: &str, sizes: [i64; 2]) -> [[u64; 2]; 2] {
+    ["main (n: i64) : f64 = f (start n)", "main (n: i64) : f64 = f64.sum (vjp f (start n) 1)"].map(|entry| {
+        let start = "def start (n: i64) : []f64 = map (\\i -> f64.i64 i * 0.001) (iota n)";
+        let p = program(&format!("{start}\n{defs}\nentry {entry}"));
+        sizes.map(|n| count(&p, vec![size(n)]).0.work)
+    })
+}
+
+/// The gradient grows as the function does, and takes so many times its work.
+#[track_caller]
+fn costs_at_most(times: f64, defs: &str) {
+    let [f, df] = work(defs, [500, 4000]);
+    let [small, large] = [0, 1].map(|i| df[i] as f64 / f[i] as f64);
+    assert!(f[1] < 10 * f[0], "the function itself: {f:?}");
+    assert!(large < 1.2 * small && large <= times, "{small} and {large} times the work: {f:?}, {df:?}");
+}
+
+#[test]
+fn one_element_after_the_other() {
+    costs_at_most(
+        8.0,
+        "def f (a: []f64) : f64 = if null a then 1 else f64.sin a[0] * 0.5 + 0.9 * f (tail a)",
+    );
+}
+
+#[test]
+fn an_index_into_an_array_that_is_passed_on() {
+    let go = "def go (a: []f64) (i: i64) : f64 = if i == length a then 1 else f64.sin a[i] * 0.5 + 0.9 * go a (i + 1)";
+    costs_at_most(8.0, &format!("{go}\ndef f (a: []f64) : f64 = go a 0"));
+}
+
+#[test]
+fn a_tree_in_an_array() {
+    let go = "def go (a: []f64) (i: i64) : f64 =
+      if i >= length a then 0 else f64.sin a[i] + 0.5 * (go a (2 * i + 1) * go a (2 * i + 2))";
+    costs_at_most(8.0, &format!("{go}\ndef f (a: []f64) : f64 = go a 0"));
+}
+
+#[test]
+fn many_ways_down_one_tree() {
+    let go = "def go (a: []f64) (i: i64) (q: f64) : f64 =
+      if i >= length a then q else if a[i] > q then a[i] + go a (2 * i + 1) q else q * go a (2 * i + 2) (q * 0.9)";
+    costs_at_most(8.0, &format!("{go}\ndef f (a: []f64) : f64 = f64.sum (map (go a 0) a)"));
+}
+
+#[test]
+fn loops_over_what_is_left() {
+    costs_at_most(
+        8.0,
+        "def f (a: []f64) : f64 =
+           (loop (s, a) = (1.0, a) while !(null a) do (f64.sin a[0] * 0.5 + 0.9 * s, tail a)).0",
+    );
+}
+
+#[test]
+fn calls_at_the_end() {
+    costs_at_most(
+        8.0,
+        "def go (s: f64) (a: []f64) : f64 = if null a then s else go (f64.sin a[0] * 0.5 + 0.9 * s) (tail a)
+         def f (a: []f64) : f64 = go 1 a",
+    );
+}
