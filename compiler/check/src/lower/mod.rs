@@ -50,6 +50,7 @@ mod rebuild;
 mod recursion;
 mod reduce;
 mod remainders;
+mod self_calls;
 mod shape;
 mod share;
 mod sized;
@@ -61,7 +62,6 @@ mod solve;
 mod sort;
 mod stripmine;
 mod sums;
-mod tail_calls;
 #[cfg(test)]
 mod tests;
 mod trace;

@@ -17,7 +17,7 @@ use par_ir::{Atom, Dim, Type, Var};
 use std::collections::HashMap;
 
 /// Arrays that are parts of the state, and at which of its rows they begin.
-type Starts = HashMap<Var, Atom>;
+pub(super) type Starts = HashMap<Var, Atom>;
 
 impl Lower<'_> {
     /// The statements that bind the same as one statement, with such state of a loop replaced.
@@ -56,7 +56,7 @@ impl Lower<'_> {
     }
 
     /// The body with the rows at which parts of the state begin.
-    fn with_starts(&mut self, body: Body, starts: &mut Starts) -> R<Body> {
+    pub(super) fn with_starts(&mut self, body: Body, starts: &mut Starts) -> R<Body> {
         let (block, ()) = self.in_block(|lo| {
             for mut stm in body.stms {
                 if let Exp::If { then, other, .. } = &mut stm.exp {
@@ -79,10 +79,9 @@ impl Lower<'_> {
     fn starts_of_arms(&mut self, pat: &mut Vec<Param>, arms: [&mut Body; 2], starts: &mut Starts) -> R<()> {
         let mut of_arms = Vec::new();
         for arm in arms {
-            let mut inside = starts.clone();
-            *arm = self.with_starts(std::mem::take(arm), &mut inside)?;
+            *arm = self.with_starts(std::mem::take(arm), starts)?;
             let results = arm.results.iter();
-            let begin: Vec<Option<Atom>> = results.map(|a| inside.get(&a.var()?).copied()).collect();
+            let begin: Vec<Option<Atom>> = results.map(|a| starts.get(&a.var()?).copied()).collect();
             of_arms.push((arm, begin));
         }
         for i in 0..pat.len() {
@@ -111,7 +110,7 @@ fn may_be_left(params: &[(Param, Atom)], ty: &Type) -> bool {
 }
 
 /// The part of an array of a type that begins at a row.
-fn slice(arr: Var, start: Atom, ty: &Type) -> Exp {
+pub(super) fn slice(arr: Var, start: Atom, ty: &Type) -> Exp {
     let len = match ty.dims.first() {
         Some(Dim::Size(n)) => *n,
         _ => Atom::i64(0),

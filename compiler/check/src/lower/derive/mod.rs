@@ -234,6 +234,15 @@ impl<'p> Lower<'p> {
         Ok(())
     }
 
+    /// Replaces variables in the known types of what code binds, as it was done in the code.
+    fn substitute_types(&mut self, code: &impl Code, subst: &Subst) {
+        for v in code.bound() {
+            if let Some(Some(ty)) = self.types.get_mut(v.0 as usize) {
+                ty.substitute(subst);
+            }
+        }
+    }
+
     /// A copy of code with fresh variables, whose types are known.
     pub(super) fn refreshed<C: Placed>(&mut self, code: &C, subst: &mut Subst) -> C {
         let first = self.out.vars.len();

@@ -17,7 +17,10 @@ struct Arm<'p> {
 impl Reverse {
     /// Variables that the code uses from outside and whose adjoint is at hand: it goes in and comes out.
     pub(super) fn shared(&mut self, lo: &Lower, code: &impl Code) -> Vec<Var> {
-        let free: BTreeSet<Var> = code.free();
+        let mut free: BTreeSet<Var> = code.free();
+        for v in free.clone() {
+            free.extend(self.wholes(v));
+        }
         let active = free.into_iter().filter(|v| self.active.contains(v)).collect::<Vec<_>>();
         let own = &self.scope().own;
         active.into_iter().filter(|v| own.contains(v) || lo.type_of(*v).is_scalar()).collect()

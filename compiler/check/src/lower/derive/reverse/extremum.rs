@@ -20,16 +20,16 @@ use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Type, Var};
 
 /// Makes maps parts of the extrema that are taken of their results. `results` are variables that are used later.
-pub(super) fn joined(stms: &mut Vec<Stm>, results: &[Atom]) {
+pub(super) fn joined(lo: &mut Lower, stms: &mut Vec<Stm>, results: &[Atom]) {
     for stm in stms.iter_mut() {
-        stm.exp.for_each_body_mut(|b| joined(&mut b.stms, &b.results));
+        stm.exp.for_each_body_mut(|b| joined(lo, &mut b.stms, &b.results));
     }
     let mut at = 0;
     while at < stms.len() {
         while let Some(map) = producer(stms, at, results) {
             let map = stms.remove(map);
             at -= 1;
-            join(map, &mut stms[at].exp);
+            join(lo, map, &mut stms[at].exp);
         }
         at += 1;
     }
@@ -68,7 +68,7 @@ fn producer(stms: &[Stm], at: usize, results: &[Atom]) -> Option<usize> {
 }
 
 /// Evaluates the map's function in each row of the reduction.
-fn join(map: Stm, reduce: &mut Exp) {
+fn join(lo: &mut Lower, map: Stm, reduce: &mut Exp) {
     let (Exp::Map { inputs: rows, lam: f, .. }, Exp::Reduce { inputs, lam, .. }) = (map.exp, reduce) else {
         unreachable!("as `producer` found them")
     };
@@ -86,6 +86,7 @@ fn join(map: Stm, reduce: &mut Exp) {
     lam.body.substitute(&subst);
     lam.ret.substitute(&subst);
     params.substitute(&subst);
+    lo.substitute_types(&lam.body, &subst);
     let rest = std::mem::take(&mut lam.body.stms);
     lam.body.stms = f.body.stms.into_iter().chain(rest).collect();
     lam.params = params;

@@ -149,7 +149,7 @@ impl<'p> Lower<'p> {
     ) -> R<(Val<'p>, Val<'p>)> {
         let start = self.blocks.last().map_or(0, |b| b.stms.len());
         let (copies, y, mut stms) = self.at_copy(f, x)?;
-        extremum::joined(&mut stms, &columns(&y));
+        extremum::joined(self, &mut stms, &columns(&y));
         let mut reverse = Reverse { scopes: vec![Scope::default()], ..Reverse::default() };
         let floats = copies.iter().zip(x.leaves()).filter(|(_, (_, p))| p.is_float());
         floats.filter_map(|(copy, _)| copy.var()).for_each(|v| reverse.input(v));

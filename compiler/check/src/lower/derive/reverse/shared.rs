@@ -146,6 +146,12 @@ impl Reverse {
         (is_here && !scope.adjoints.contains_key(&arr)).then_some((of, start))
     }
 
+    /// The arrays that this one is a part of.
+    pub(super) fn wholes(&self, arr: Var) -> Vec<Var> {
+        let whole = |v: &Var| self.within.get(v).map(|(of, _)| *of);
+        std::iter::successors(whole(&arr), whole).collect()
+    }
+
     /// True for a parameter whose adjoint is a list, and for its parts.
     pub(super) fn is_shared(&self, arr: Var) -> bool {
         self.shared.contains_key(&arr) || self.within.get(&arr).is_some_and(|(of, _)| self.is_shared(*of))

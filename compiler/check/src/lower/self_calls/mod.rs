@@ -1,0 +1,286 @@
+//! Functions that call themselves once on each way through them: these are loops, which need no stack, and take their part in all that is done for
+//! loops.
+//!
+//! A call that gives the function's result is one more iteration ([`tail`]). If something is left to do with what a call gives, the calls'
+//! arguments are kept, and what is left is done from the last call to the first ([`linear`]).
+//!
+//! What decides whether a function goes on, and the arguments of the next call, are computed again, so they have to be a few scalars.
+
+mod linear;
+mod tail;
+
+use super::{Lower, R};
+use par_ir::core::{Body, Exp, FunId, Param, Stm};
+use par_ir::prim::UnOp;
+use par_ir::visit::{Code, Site, Subst};
+use par_ir::{Atom, Prim, PrimOp, Scalar, Type, Var};
+use std::collections::HashSet;
+
+/// How many statements may be computed again.
+const MAX_STEPS: usize = 32;
+
+/// How many statements a function may have to take the place of its calls.
+const MAX_INLINE: usize = 256;
+
+/// Ways through a body.
+#[derive(Clone, Copy, PartialEq)]
+enum Ways {
+    /// All end without a call.
+    End,
+    /// All call the function.
+    GoOn,
+    Both,
+}
+
+impl Lower<'_> {
+    /// A function's body as a loop, if that can be.
+    pub(super) fn with_loop(&mut self, id: FunId, params: &[Param], body: Body) -> R<Body> {
+        let mut args = Vec::new();
+        if ways(id, &body, &mut args) != Ways::Both || args.len() != count_calls(id, &body) {
+            return Ok(body);
+        }
+        let made = match ends_with_calls(id, &body) {
+            true => self.tail_loop(id, params, &args, &body)?,
+            false => self.linear_loops(id, params, &args, &body)?,
+        };
+        Ok(match made {
+            Some(made) => {
+                self.instances.loops.insert(id);
+                made
+            }
+            None => body,
+        })
+    }
+
+    /// Fresh variables for some of a function's parameters.
+    fn renamed_params(&mut self, params: &[Param], subst: &mut Subst) -> Vec<Param> {
+        let mut made = Vec::new();
+        for Param { var, ty } in params {
+            let name = self.out.vars.name(*var).to_string();
+            let p = self.param(&name, ty.substituted(subst));
+            if self.sizes.contains(var) {
+                self.sizes.insert(p.var);
+            }
+            subst.insert(*var, p.var.into());
+            made.push(p);
+        }
+        made
+    }
+
+    /// Emits what decides whether a body calls the function: a bool.
+    fn goes_on(&mut self, id: FunId, body: Body) -> R<Atom> {
+        match ways(id, &body, &mut Vec::new()) {
+            Ways::End => return Ok(Atom::Const(Scalar::Bool(false))),
+            Ways::GoOn => return Ok(Atom::Const(Scalar::Bool(true))),
+            Ways::Both => {}
+        }
+        let (cond, arms) = self.up_to_branch(id, body)?;
+        Ok(match [0, 1].map(|i| ways(id, &arms[i], &mut Vec::new())) {
+            [Ways::GoOn, Ways::End] => cond,
+            [Ways::End, Ways::GoOn] => self.prim(PrimOp::Un(UnOp::Not, Prim::Bool), &[cond]),
+            _ => {
+                let mut made = Vec::new();
+                for arm in arms {
+                    let (block, goes_on) = self.in_block(|lo| super::deep(|| lo.goes_on(id, arm)))?;
+                    made.push(Body { stms: block.stms, results: vec![goes_on] });
+                }
+                self.emit("go", Type::scalar(Prim::Bool), branch(cond, made)).into()
+            }
+        })
+    }
+
+    /// Emits a body's statements up to the branch with its calls: the branch.
+    fn up_to_branch(&mut self, id: FunId, body: Body) -> R<(Atom, [Body; 2])> {
+        let at = call_of(id, &body);
+        for (i, stm) in body.stms.into_iter().enumerate() {
+            match stm.exp {
+                Exp::If { cond, then, other } if Some(i) == at => return Ok((cond, [then, other])),
+                exp => self.push_stm(Stm { exp, ..stm }),
+            }
+        }
+        Err(self.internal("a body with a branch"))
+    }
+
+    /// Emits a body that goes on, up to its call: some of the call's arguments, of these parameters.
+    fn next_arguments(&mut self, id: FunId, which: &[usize], params: &[Param], body: Body) -> R<Vec<Atom>> {
+        let at = call_of(id, &body).unwrap_or(0);
+        if let Some(Exp::Call(_, args)) = body.stms.get(at).map(|s| &s.exp) {
+            let args = which.iter().map(|i| args[*i]).collect();
+            body.stms.into_iter().take(at).for_each(|stm| self.push_stm(stm));
+            return Ok(args);
+        }
+        let (cond, arms) = self.up_to_branch(id, body)?;
+        let mut on = arms.into_iter().filter(|arm| ways(id, arm, &mut Vec::new()) != Ways::End);
+        let (Some(first), second) = (on.next(), on.next()) else {
+            return Err(self.internal("a body that goes on"));
+        };
+        let Some(second) = second else { return self.next_arguments(id, which, params, first) };
+        let mut made = Vec::new();
+        for arm in [first, second] {
+            let (block, next) =
+                self.in_block(|lo| super::deep(|| lo.next_arguments(id, which, params, arm)))?;
+            made.push(Body { stms: block.stms, results: next });
+        }
+        let pat = self.renamed_params(params, &mut Subst::new());
+        let next = pat.iter().map(|p| p.var.into()).collect();
+        self.push(pat, branch(cond, made));
+        Ok(next)
+    }
+
+    /// Emits the body of a function that has become a loop in place of a call: its results. Large functions are called.
+    pub(super) fn inlined_loop(&mut self, id: FunId, args: &[Atom]) -> Option<Vec<Atom>> {
+        let fun = &self.out.funs[id.0 as usize];
+        if !self.instances.loops.contains(&id) || statements(&fun.body) > MAX_INLINE {
+            return None;
+        }
+        let (params, body) = (fun.params.clone(), fun.body.clone());
+        let mut subst = params.iter().map(|p| p.var).zip(args.iter().copied()).collect();
+        let copy = self.refreshed(&body, &mut subst);
+        copy.stms.into_iter().for_each(|stm| self.push_stm(stm));
+        Some(copy.results)
+    }
+}
+
+fn branch(cond: Atom, arms: Vec<Body>) -> Exp {
+    let mut arms = arms.into_iter();
+    let (then, other) = (arms.next().unwrap_or_default(), arms.next().unwrap_or_default());
+    Exp::If { cond, then, other }
+}
+
+/// The number of the first statement of a body that calls the function, itself or in an arm.
+fn call_of(id: FunId, body: &Body) -> Option<usize> {
+    body.stms.iter().position(|s| match &s.exp {
+        Exp::Call(to, _) => *to == id,
+        Exp::If { then, other, .. } => {
+            [then, other].into_iter().any(|arm| super::deep(|| call_of(id, arm)).is_some())
+        }
+        _ => false,
+    })
+}
+
+/// The ways through a body, if each has one call at most, and the calls' arguments.
+fn ways(id: FunId, body: &Body, found: &mut Vec<Vec<Atom>>) -> Ways {
+    let Some(at) = call_of(id, body) else { return Ways::End };
+    match &body.stms[at].exp {
+        Exp::If { then, other, .. } => {
+            let [a, b] = [then, other].map(|arm| super::deep(|| ways(id, arm, found)));
+            if a == b { a } else { Ways::Both }
+        }
+        Exp::Call(_, args) => {
+            found.push(args.iter().map(|a| original(body, *a)).collect());
+            Ways::GoOn
+        }
+        _ => Ways::End,
+    }
+}
+
+/// A variable that another one is only another name for.
+fn original(body: &Body, a: Atom) -> Atom {
+    let renamed = |v: Var| body.stms.iter().find(|s| s.pat.len() == 1 && s.pat[0].var == v);
+    match a.var().and_then(renamed).map(|s| &s.exp) {
+        Some(Exp::Atom(b)) => original(body, *b),
+        _ => a,
+    }
+}
+
+fn count_calls(id: FunId, body: &Body) -> usize {
+    let mut count = 0;
+    for stm in &body.stms {
+        count += usize::from(matches!(&stm.exp, Exp::Call(to, _) if *to == id));
+        super::deep(|| stm.exp.for_each_body(|b| count += count_calls(id, b)));
+    }
+    count
+}
+
+fn statements(body: &Body) -> usize {
+    let mut count = body.stms.len();
+    super::deep(|| body.stms.iter().for_each(|s| s.exp.for_each_body(|b| count += statements(b))));
+    count
+}
+
+/// The number of the statement that gives a body's results, all of them, perhaps by other names.
+fn end_of(body: &Body) -> Option<usize> {
+    let mut names: Vec<Atom> = body.results.clone();
+    for (i, stm) in body.stms.iter().enumerate().rev() {
+        match &stm.exp {
+            Exp::Atom(a) if stm.pat.len() == 1 => {
+                let v = Atom::Var(stm.pat[0].var);
+                names.iter_mut().filter(|n| **n == v).for_each(|n| *n = *a);
+            }
+            Exp::Call(..) | Exp::If { .. } => {
+                let made: Vec<Atom> = stm.pat.iter().map(|p| p.var.into()).collect();
+                let is_end = made.len() == names.len() && made.iter().zip(&names).all(|(a, b)| a == b);
+                return is_end.then_some(i);
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// True if the results of all calls are the function's.
+fn ends_with_calls(id: FunId, body: &Body) -> bool {
+    let Some(at) = call_of(id, body) else { return true };
+    end_of(body) == Some(at)
+        && match &body.stms[at].exp {
+            Exp::If { then, other, .. } => {
+                [then, other].into_iter().all(|arm| super::deep(|| ends_with_calls(id, arm)))
+            }
+            _ => true,
+        }
+}
+
+/// True if what decides whether a function goes on, and some of the next call's arguments, are a few scalars; nothing that is shown may stand before.
+fn can_repeat(id: FunId, body: &Body, arguments: &[usize]) -> bool {
+    let (mut steps, mut is_cheap) = (0, true);
+    repeated(id, body, arguments, &mut steps, &mut is_cheap);
+    is_cheap && steps <= MAX_STEPS
+}
+
+/// The variables from outside that are needed for that.
+fn repeated(
+    id: FunId,
+    body: &Body,
+    arguments: &[usize],
+    steps: &mut usize,
+    is_cheap: &mut bool,
+) -> HashSet<Var> {
+    let mut needed: HashSet<Var> = HashSet::new();
+    let Some(at) = call_of(id, body) else { return needed };
+    match &body.stms[at].exp {
+        Exp::If { cond, then, other } => {
+            needed.extend(cond.var());
+            for arm in [then, other] {
+                needed.extend(super::deep(|| repeated(id, arm, arguments, steps, is_cheap)));
+            }
+        }
+        Exp::Call(_, args) => needed.extend(arguments.iter().filter_map(|i| args[*i].var())),
+        _ => {}
+    }
+    for stm in body.stms[..at].iter().rev() {
+        *is_cheap &= !matches!(stm.exp, Exp::Trace { .. });
+        let is_check = matches!(stm.exp, Exp::Check { .. });
+        if !is_check && !stm.pat.iter().any(|p| needed.contains(&p.var)) {
+            continue;
+        }
+        *steps += 1;
+        *is_cheap &= is_check || is_scalar_code(&stm.exp);
+        stm.walk(&mut |site| {
+            if let Site::Use(Atom::Var(v)) = site {
+                needed.insert(v);
+            }
+        });
+    }
+    needed
+}
+
+/// True for what computes or reads a number, and for parts of arrays.
+fn is_scalar_code(exp: &Exp) -> bool {
+    match exp {
+        Exp::Atom(_) | Exp::Prim(..) | Exp::Index(..) | Exp::Slice { .. } | Exp::Check { .. } => true,
+        Exp::If { then, other, .. } => [then, other]
+            .into_iter()
+            .all(|arm| arm.stms.iter().all(|s| super::deep(|| is_scalar_code(&s.exp)))),
+        _ => false,
+    }
+}
