@@ -26,7 +26,8 @@ impl Lower<'_> {
         let (mut pat, mut after) = (stm.pat, Vec::new());
         for i in 0..params.len() {
             let (xs, init) = params[i].clone();
-            let Some(of) = init.var().filter(|_| may_be_left(&params, &xs.ty)) else { continue };
+            let may_be = may_be_left(&params, &xs.ty) && may_be_part(&body, body.results[i]);
+            let Some(of) = init.var().filter(|_| may_be) else { continue };
             let (_, at) = self.in_block(|lo| Ok(lo.param("at", Type::I64)))?;
             let mut starts = Starts::from([(xs.var, at.var.into())]);
             let mut changed = self.with_starts(body.clone(), &mut starts)?;
@@ -107,6 +108,13 @@ fn may_be_left(params: &[(Param, Atom)], ty: &Type) -> bool {
         Some((Dim::Size(n), rows)) => !ty.is_desc() && is_state(*n) && rows.iter().all(is_fixed),
         _ => false,
     }
+}
+
+/// True for what a body binds to a part of an array, perhaps by cases.
+fn may_be_part(body: &Body, result: Atom) -> bool {
+    let binds = |s: &&Stm| s.pat.iter().any(|p| Atom::Var(p.var) == result);
+    let made = body.stms.iter().find(binds).map(|s| &s.exp);
+    made.is_some_and(|exp| part_of(exp).is_some() || matches!(exp, Exp::If { .. }))
 }
 
 /// The part of an array of a type that begins at a row.

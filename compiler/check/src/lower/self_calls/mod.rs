@@ -14,7 +14,7 @@ use super::{Lower, R};
 use par_ir::core::{Body, Exp, FunId, Param, Stm};
 use par_ir::prim::UnOp;
 use par_ir::visit::{Code, Site, Subst};
-use par_ir::{Atom, Prim, PrimOp, Scalar, Type, Var};
+use par_ir::{Atom, Prim, PrimOp, Scalar, Span, Type, Var};
 use std::collections::HashSet;
 
 /// How many statements may be computed again.
@@ -40,11 +40,14 @@ impl Lower<'_> {
         if ways(id, &body, &mut args) != Ways::Both || args.len() != count_calls(id, &body) {
             return Ok(body);
         }
+        let before = self.span;
+        self.span = place_of_call(id, &body).unwrap_or(before);
         let made = match ends_with_calls(id, &body) {
-            true => self.tail_loop(id, params, &args, &body)?,
-            false => self.linear_loops(id, params, &args, &body)?,
+            true => self.tail_loop(id, params, &args, &body),
+            false => self.linear_loops(id, params, &args, &body),
         };
-        Ok(match made {
+        self.span = before;
+        Ok(match made? {
             Some(made) => {
                 self.instances.loops.insert(id);
                 made
@@ -165,6 +168,17 @@ fn call_of(id: FunId, body: &Body) -> Option<usize> {
         }
         _ => false,
     })
+}
+
+/// The place of the first call of a function in a body.
+fn place_of_call(id: FunId, body: &Body) -> Option<Span> {
+    let stm = &body.stms[call_of(id, body)?];
+    match &stm.exp {
+        Exp::If { then, other, .. } => {
+            [then, other].into_iter().find_map(|arm| super::deep(|| place_of_call(id, arm)))
+        }
+        _ => Some(stm.span),
+    }
 }
 
 /// The ways through a body, if each has one call at most, and the calls' arguments.
