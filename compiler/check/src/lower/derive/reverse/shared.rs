@@ -11,7 +11,7 @@
 use super::super::super::remainders::part_of;
 use super::super::is_float;
 use super::{Along, Element, List, Lower, R, Reverse};
-use par_ir::core::{Body, Exp, FunId, Param};
+use par_ir::core::{Body, Exp, FunId, LoopForm, Param, Stm};
 use par_ir::{Atom, Dim, Prim, Type, Var};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -31,11 +31,17 @@ struct Passed {
     whole: HashSet<usize>,
     /// How many calls take a part.
     parts: HashMap<usize, usize>,
+    /// Those that a call reads from one end to the other: an adjoint of the whole array costs no more than that.
+    dense: HashSet<usize>,
+    /// Those of which elements are read whose index is computed. Those that are read at constant indices only are few numbers.
+    indexed: HashSet<usize>,
+    /// The widths of the maps and the bounds of the loops around.
+    widths: Vec<Atom>,
 }
 
 impl Lower<'_> {
-    /// For each parameter of a function, whether its adjoint is a list: an array that the recursion passes on, or of which it passes one part.
-    /// Where it divides an array, each call has an adjoint of its own.
+    /// For each parameter of a function, whether its adjoint is a list: an array of which calls read elements, and which the recursion passes on, or
+    /// passes one part of. Where it divides an array, each call has an adjoint of its own.
     pub(super) fn shared_params(&mut self, id: FunId) -> Vec<bool> {
         if let Some(known) = self.derivatives.shared.get(&id) {
             return known.clone();
@@ -48,7 +54,9 @@ impl Lower<'_> {
         if !passed.origins.is_empty() && !self.derivatives.given.contains_key(&id) {
             passed.look(self, id, &fun.body);
         }
-        let is_shared = |i| passed.whole.contains(&i) || passed.parts.get(&i) == Some(&1);
+        let is_passed =
+            |i| passed.whole.contains(&i) && passed.indexed.contains(&i) || passed.parts.get(&i) == Some(&1);
+        let is_shared = |i| is_passed(i) && !passed.dense.contains(&i);
         let shared: Vec<bool> = (0..fun.params.len()).map(is_shared).collect();
         self.derivatives.shared.insert(id, shared.clone());
         shared
@@ -99,23 +107,64 @@ fn calls(body: &Body, found: &mut Vec<FunId>) {
 impl Passed {
     fn look(&mut self, lo: &Lower, id: FunId, body: &Body) {
         for stm in &body.stms {
-            if let Some((of, _)) = part_of(&stm.exp)
-                && let Some((i, is_whole)) = self.origins.get(&of).copied()
-            {
+            self.look_at(lo, id, stm);
+            self.widths.push(width(&stm.exp));
+            super::super::super::deep(|| stm.exp.for_each_body(|b| self.look(lo, id, b)));
+            self.widths.pop();
+        }
+        self.use_whole(&body.results);
+    }
+
+    fn look_at(&mut self, lo: &Lower, id: FunId, stm: &Stm) {
+        if let Some((of, _)) = part_of(&stm.exp) {
+            if let Some((i, is_whole)) = self.origins.get(&of).copied() {
                 let is_whole = is_whole && matches!(stm.exp, Exp::Atom(_));
                 self.origins.insert(stm.pat[0].var, (i, is_whole));
             }
-            if let Exp::Call(to, args) = &stm.exp
-                && lo.leads_to(*to, id)
-            {
+            return;
+        }
+        match &stm.exp {
+            Exp::Index(arr, at) => {
+                let is_computed = at.iter().any(|i| i.var().is_some());
+                let of = self.origins.get(arr).filter(|_| is_computed);
+                self.indexed.extend(of.map(|(i, _)| *i));
+                let is_along = |d: &Dim| matches!(d, Dim::Size(n) if self.widths.contains(n));
+                if lo.type_of(*arr).dims.iter().any(is_along) {
+                    self.use_whole(&[Atom::Var(*arr)]);
+                }
+            }
+            Exp::Call(to, args) if lo.leads_to(*to, id) => {
                 let given = args.iter().filter_map(|a| self.origins.get(&a.var()?));
                 let (whole, parts): (BTreeSet<_>, BTreeSet<_>) =
                     given.copied().partition(|(_, is_whole)| *is_whole);
                 self.whole.extend(whole.into_iter().map(|(i, _)| i));
                 parts.into_iter().for_each(|(i, _)| *self.parts.entry(i).or_default() += 1);
             }
-            super::super::super::deep(|| stm.exp.for_each_body(|b| self.look(lo, id, b)));
+            exp => {
+                let mut used = Vec::new();
+                exp.for_each_operand(&mut |a| used.push(a));
+                self.use_whole(&used);
+            }
         }
+    }
+
+    fn use_whole(&mut self, used: &[Atom]) {
+        let used = used.iter().filter_map(|a| self.origins.get(&a.var()?));
+        self.dense.extend(used.map(|(i, _)| *i));
+    }
+}
+
+/// The number of times that code in an expression runs; 1 if that is not known.
+fn width(exp: &Exp) -> Atom {
+    match exp {
+        Exp::Loop { form: LoopForm::For { bound, .. }, .. } => *bound,
+        Exp::Map { width, .. }
+        | Exp::Reduce { width, .. }
+        | Exp::Scan { width, .. }
+        | Exp::Filter { width, .. }
+        | Exp::Scatter { width, .. }
+        | Exp::Hist { width, .. } => *width,
+        _ => Atom::i64(1),
     }
 }
 
