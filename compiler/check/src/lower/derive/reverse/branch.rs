@@ -20,6 +20,9 @@ impl Reverse {
         let mut free: BTreeSet<Var> = code.free();
         for v in free.clone() {
             free.extend(self.wholes(v));
+            if self.original_here(v) != v {
+                free.remove(&v);
+            }
         }
         let active = free.into_iter().filter(|v| self.active.contains(v)).collect::<Vec<_>>();
         let own = &self.scope().own;

@@ -60,6 +60,7 @@ impl Reverse {
             let list = self.element_list(lo, arr, &element)?;
             return self.contribute_list(lo, arr, list);
         }
+        let arr = self.original_here(arr);
         if !self.scope().own.contains(&arr) {
             self.scope().parts.entry(arr).or_default().elements.push(element);
             return Ok(());

@@ -78,8 +78,8 @@ pub(super) struct Reverse {
     repeated: HashSet<Var>,
     /// Parameters of a function whose adjoints are lists.
     shared: HashMap<Var, shared::Shared>,
-    /// Arrays that are parts of others without gaps: of which, and at which row they begin.
-    within: HashMap<Var, (Var, Atom)>,
+    /// Arrays that are parts of others without gaps.
+    within: HashMap<Var, shared::Part>,
     /// By the index of a loop that was made for checkpoints: how many loops over strips it is still to get.
     around: HashMap<Var, u32>,
 }
@@ -223,6 +223,7 @@ impl Reverse {
     /// Adds to the adjoint of a whole variable.
     fn contribute(&mut self, lo: &mut Lower, a: Atom, d: Atom) -> R<()> {
         let Some(v) = a.var().filter(|v| self.active.contains(v)) else { return Ok(()) };
+        let v = self.original_here(v);
         let ty = lo.type_of(v).clone();
         let d = lo.as_type(d, &ty);
         let sum = match self.scope().adjoints.get(&v) {
@@ -288,6 +289,7 @@ impl Reverse {
             self.scope().parts.entry(whole).or_default().lists.push(list);
             return Ok(());
         }
+        let arr = self.original_here(arr);
         if !self.scope().own.contains(&arr) {
             self.scope().parts.entry(arr).or_default().lists.push(list);
             return Ok(());

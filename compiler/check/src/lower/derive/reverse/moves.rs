@@ -58,6 +58,7 @@ impl Reverse {
         if !self.active.contains(&arr) {
             return Ok(());
         }
+        let arr = self.original_here(arr);
         let ty = lo.type_of(arr).clone();
         if ty.is_regular() && self.scope().own.contains(&arr) && !self.is_shared(arr) {
             let so_far = self.scope().adjoints.get(&arr).and_then(|d| d.var());

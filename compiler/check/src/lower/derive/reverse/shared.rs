@@ -15,6 +15,16 @@ use par_ir::core::{Body, Exp, FunId, LoopForm, Param, Stm};
 use par_ir::{Atom, Dim, Prim, Type, Var};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+/// Place of an array in another one.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    of: Var,
+    /// The row at which it begins.
+    start: Atom,
+    /// Only another name.
+    is_whole: bool,
+}
+
 /// A parameter whose adjoint is a list.
 #[derive(Clone, Copy)]
 pub(super) struct Shared {
@@ -183,27 +193,35 @@ impl Reverse {
             && !pat[0].ty.is_scalar()
             && pat[0].ty.is_regular()
         {
-            self.within.insert(pat[0].var, (of, start));
+            let is_whole = matches!(exp, Exp::Atom(_));
+            self.within.insert(pat[0].var, Part { of, start, is_whole });
         }
     }
 
     /// The array that this one is a part of, and at which row, if that has its whole adjoint here and this has none so far.
     pub(super) fn part_here(&mut self, arr: Var) -> Option<(Var, Atom)> {
-        let (of, start) = self.within.get(&arr).copied()?;
+        let Part { of, start, .. } = self.within.get(&arr).copied()?;
         let scope = self.scope();
-        let is_here = scope.own.contains(&arr) && scope.own.contains(&of);
-        (is_here && !scope.adjoints.contains_key(&arr)).then_some((of, start))
+        (scope.own.contains(&of) && !scope.adjoints.contains_key(&arr)).then_some((of, start))
+    }
+
+    /// The variable that this one is another name for, if that has its whole adjoint here.
+    pub(super) fn original_here(&mut self, v: Var) -> Var {
+        match self.within.get(&v).copied() {
+            Some(Part { of, is_whole: true, .. }) if self.scope().own.contains(&of) => self.original_here(of),
+            _ => v,
+        }
     }
 
     /// The arrays that this one is a part of.
     pub(super) fn wholes(&self, arr: Var) -> Vec<Var> {
-        let whole = |v: &Var| self.within.get(v).map(|(of, _)| *of);
+        let whole = |v: &Var| self.within.get(v).map(|part| part.of);
         std::iter::successors(whole(&arr), whole).collect()
     }
 
     /// True for a parameter whose adjoint is a list, and for its parts.
     pub(super) fn is_shared(&self, arr: Var) -> bool {
-        self.shared.contains_key(&arr) || self.within.get(&arr).is_some_and(|(of, _)| self.is_shared(*of))
+        self.shared.contains_key(&arr) || self.within.get(&arr).is_some_and(|part| self.is_shared(part.of))
     }
 
     /// The array to which contributions to this one go, and the place at which it begins there.
@@ -211,7 +229,7 @@ impl Reverse {
         if let Some(s) = self.shared.get(&arr) {
             return Ok(Some((s.whole, s.base)));
         }
-        let Some((of, start)) = self.within.get(&arr).copied() else { return Ok(None) };
+        let Some(Part { of, start, .. }) = self.within.get(&arr).copied() else { return Ok(None) };
         let Some((whole, base)) = self.whole_of(lo, of)? else { return Ok(None) };
         if start == Atom::i64(0) {
             return Ok(Some((whole, base)));
