@@ -48,7 +48,7 @@ pub(super) struct Instances {
     /// Readable names of the instances being lowered, outermost first.
     chain: Vec<String>,
     ret: HashMap<FunId, Vec<Param>>,
-    /// Those that have become loops.
+    /// Functions that have become loops.
     pub loops: HashSet<FunId>,
 }
 

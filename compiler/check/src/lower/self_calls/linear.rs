@@ -16,14 +16,14 @@
 use super::super::build::Block;
 use super::super::remainders::{Starts, slice};
 use super::super::{Lower, R};
-use super::{call_of, can_repeat};
+use super::{SelfCalls, call_of, can_repeat};
 use par_ir::core::{At, Body, Exp, FunId, LoopForm, Param, Stm};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::visit::Subst;
 use par_ir::{Atom, Dim, Prim, Scalar, Type};
 use par_runtime::CheckKind;
 
-/// How deep a recursion may be that has become loops.
+/// Depth up to which recursion that has become loops may go.
 const MAX_DEPTH: i64 = 1 << 24;
 
 /// A function whose parameters that change are scalars.
@@ -39,20 +39,14 @@ struct Linear {
 
 impl Lower<'_> {
     /// The body as loops; nothing if that cannot be.
-    pub(super) fn linear_loops(
-        &mut self,
-        id: FunId,
-        params: &[Param],
-        args: &[Vec<Atom>],
-        body: &Body,
-    ) -> R<Option<Body>> {
+    pub(super) fn linear_loops(&mut self, s: &SelfCalls) -> R<Option<Body>> {
         let is_array = |p: &Param| !p.ty.is_scalar() && !p.ty.is_desc();
-        if !params.iter().any(is_array) || !self.out.funs[id.0 as usize].ret.iter().all(|p| p.ty.is_scalar())
-        {
+        let ret = &self.out.funs[s.id.0 as usize].ret;
+        if !s.params.iter().any(is_array) || !ret.iter().all(|p| p.ty.is_scalar()) {
             return Ok(None);
         }
         self.blocks.push(Block::default());
-        let made = match self.as_linear(id, params, args, body) {
+        let made = match self.as_linear(s) {
             Ok(Some(f)) => self.descended_and_back(&f).map(Some),
             Ok(None) => Ok(None),
             Err(e) => Err(e),
@@ -62,13 +56,8 @@ impl Lower<'_> {
     }
 
     /// The function with numbers in place of arrays that become shorter.
-    fn as_linear(
-        &mut self,
-        id: FunId,
-        params: &[Param],
-        args: &[Vec<Atom>],
-        body: &Body,
-    ) -> R<Option<Linear>> {
+    fn as_linear(&mut self, s: &SelfCalls) -> R<Option<Linear>> {
+        let SelfCalls { id, params, args, body } = *s;
         let mut f =
             Linear { id, changed: Vec::new(), inits: Vec::new(), which: Vec::new(), body: body.clone() };
         for (i, p) in params.iter().enumerate() {

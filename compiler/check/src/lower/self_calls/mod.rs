@@ -4,7 +4,7 @@
 //! A call that gives the function's result is one more iteration ([`tail`]). If something is left to do with what a call gives, the calls'
 //! arguments are kept, and what is left is done from the last call to the first ([`linear`]).
 //!
-//! What decides whether a function goes on, and the arguments of the next call, are computed again, so they have to be a few scalars.
+//! The conditions under which a function goes on, and the arguments of the next call, are computed again, so they have to be a few scalars.
 
 mod linear;
 mod tail;
@@ -17,11 +17,21 @@ use par_ir::visit::{Code, Site, Subst};
 use par_ir::{Atom, Prim, PrimOp, Scalar, Span, Type, Var};
 use std::collections::HashSet;
 
-/// How many statements may be computed again.
+/// Number of statements that may be computed again.
 const MAX_STEPS: usize = 32;
 
-/// How many statements a function may have to take the place of its calls.
+/// Number of statements up to which a function takes the place of its calls.
 const MAX_INLINE: usize = 256;
+
+/// A function that calls itself once at most on each way through it.
+#[derive(Clone, Copy)]
+struct SelfCalls<'a> {
+    id: FunId,
+    params: &'a [Param],
+    /// The arguments of each call.
+    args: &'a [Vec<Atom>],
+    body: &'a Body,
+}
 
 /// Ways through a body.
 #[derive(Clone, Copy, PartialEq)]
@@ -43,8 +53,8 @@ impl Lower<'_> {
         let before = self.span;
         self.span = place_of_call(id, &body).unwrap_or(before);
         let made = match ends_with_calls(id, &body) {
-            true => self.tail_loop(id, params, &args, &body),
-            false => self.linear_loops(id, params, &args, &body),
+            true => self.tail_loop(&SelfCalls { id, params, args: &args, body: &body }),
+            false => self.linear_loops(&SelfCalls { id, params, args: &args, body: &body }),
         };
         self.span = before;
         Ok(match made? {

@@ -13,20 +13,15 @@
 
 use super::super::build::Block;
 use super::super::{Lower, R};
-use super::{Ways, branch, call_of, can_repeat, ways};
+use super::{SelfCalls, Ways, branch, call_of, can_repeat, ways};
 use par_ir::Atom;
 use par_ir::core::{Body, Exp, FunId, LoopForm, Param, Stm};
 use par_ir::visit::Subst;
 
 impl Lower<'_> {
     /// The body as a loop over the parameters that change; nothing if what decides whether it goes on is not a few scalars.
-    pub(super) fn tail_loop(
-        &mut self,
-        id: FunId,
-        params: &[Param],
-        args: &[Vec<Atom>],
-        body: &Body,
-    ) -> R<Option<Body>> {
+    pub(super) fn tail_loop(&mut self, s: &SelfCalls) -> R<Option<Body>> {
+        let SelfCalls { id, params, args, body } = *s;
         if !can_repeat(id, body, &[]) {
             return Ok(None);
         }

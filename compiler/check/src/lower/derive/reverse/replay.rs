@@ -11,7 +11,7 @@ use par_ir::{Atom, Dim, Prim, Span, Type, Var};
 pub(super) struct Frame {
     array: Var,
     size: Atom,
-    /// How many of the scalars at the end were read.
+    /// Number of the scalars at the end that were read.
     scalar: i64,
     /// The end of the next array.
     at: Atom,

@@ -39,11 +39,11 @@ struct Passed {
     /// By variable, the number of the parameter that it is, or is a part of, and whether it is that parameter.
     origins: HashMap<Var, (usize, bool)>,
     whole: HashSet<usize>,
-    /// How many calls take a part.
+    /// Number of calls that take a part.
     parts: HashMap<usize, usize>,
-    /// Those that a call reads from one end to the other: an adjoint of the whole array costs no more than that.
+    /// Parameters that a call reads from one end to the other: an adjoint of the whole array costs no more than that.
     dense: HashSet<usize>,
-    /// Those of which elements are read whose index is computed. Those that are read at constant indices only are few numbers.
+    /// Parameters of which elements are read at computed indices. One that is read at constant indices only is few numbers.
     indexed: HashSet<usize>,
     /// The widths of the maps and the bounds of the loops around.
     widths: Vec<Atom>,
