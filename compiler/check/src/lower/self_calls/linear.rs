@@ -60,10 +60,8 @@ impl Lower<'_> {
         let SelfCalls { id, params, args, body } = *s;
         let mut f =
             Linear { id, changed: Vec::new(), inits: Vec::new(), which: Vec::new(), body: body.clone() };
-        for (i, p) in params.iter().enumerate() {
-            if args.iter().all(|all| all[i] == Atom::Var(p.var)) {
-                continue;
-            }
+        for i in s.changed() {
+            let p = &params[i];
             f.which.push(i);
             if p.ty.is_scalar() {
                 f.changed.push(p.clone());

@@ -15,7 +15,7 @@ use par_ir::core::{Body, Exp, FunId, Param, Stm};
 use par_ir::prim::UnOp;
 use par_ir::visit::{Code, Site, Subst};
 use par_ir::{Atom, Prim, PrimOp, Scalar, Span, Type, Var};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Number of statements that may be computed again.
 const MAX_STEPS: usize = 32;
@@ -31,6 +31,18 @@ struct SelfCalls<'a> {
     /// The arguments of each call.
     args: &'a [Vec<Atom>],
     body: &'a Body,
+}
+
+impl SelfCalls<'_> {
+    /// The numbers of the parameters that calls change, and of arrays whose sizes they change.
+    fn changed(&self) -> Vec<usize> {
+        let is_changed = |i: usize| self.args.iter().any(|all| all[i] != Atom::Var(self.params[i].var));
+        let has_changed_size = |i: usize| {
+            let sizes = self.params.iter().enumerate().filter(|(_, q)| self.params[i].ty.mentions(q.var));
+            sizes.into_iter().any(|(k, _)| is_changed(k))
+        };
+        (0..self.params.len()).filter(|i| is_changed(*i) || has_changed_size(*i)).collect()
+    }
 }
 
 /// Ways through a body.
@@ -50,9 +62,17 @@ impl Lower<'_> {
         if ways(id, &body, &mut args) != Ways::Both || args.len() != count_calls(id, &body) {
             return Ok(body);
         }
+        let mut known = HashMap::new();
+        names(&body, &mut known);
+        for a in args.iter_mut().flatten() {
+            *a = a.var().and_then(|v| known.get(&v)).copied().unwrap_or(*a);
+        }
+        let ret = &self.out.funs[id.0 as usize].ret;
+        let sizes: Vec<bool> = ret.iter().map(|p| ret.iter().any(|q| q.ty.mentions(p.var))).collect();
+        let is_tail = ends_with_calls(id, &body, &body.results, &sizes);
         let before = self.span;
         self.span = place_of_call(id, &body).unwrap_or(before);
-        let made = match ends_with_calls(id, &body) {
+        let made = match is_tail {
             true => self.tail_loop(&SelfCalls { id, params, args: &args, body: &body }),
             false => self.linear_loops(&SelfCalls { id, params, args: &args, body: &body }),
         };
@@ -200,19 +220,21 @@ fn ways(id: FunId, body: &Body, found: &mut Vec<Vec<Atom>>) -> Ways {
             if a == b { a } else { Ways::Both }
         }
         Exp::Call(_, args) => {
-            found.push(args.iter().map(|a| original(body, *a)).collect());
+            found.push(args.clone());
             Ways::GoOn
         }
         _ => Ways::End,
     }
 }
 
-/// A variable that another one is only another name for.
-fn original(body: &Body, a: Atom) -> Atom {
-    let renamed = |v: Var| body.stms.iter().find(|s| s.pat.len() == 1 && s.pat[0].var == v);
-    match a.var().and_then(renamed).map(|s| &s.exp) {
-        Some(Exp::Atom(b)) => original(body, *b),
-        _ => a,
+/// What variables are only other names for.
+fn names(body: &Body, found: &mut HashMap<Var, Atom>) {
+    for stm in &body.stms {
+        if let (Exp::Atom(a), [p]) = (&stm.exp, &stm.pat[..]) {
+            let original = a.var().and_then(|v| found.get(&v)).copied();
+            found.insert(p.var, original.unwrap_or(*a));
+        }
+        super::deep(|| stm.exp.for_each_body(|b| names(b, found)));
     }
 }
 
@@ -231,36 +253,24 @@ fn statements(body: &Body) -> usize {
     count
 }
 
-/// The number of the statement that gives a body's results, all of them, perhaps by other names.
-fn end_of(body: &Body) -> Option<usize> {
-    let mut names: Vec<Atom> = body.results.clone();
-    for (i, stm) in body.stms.iter().enumerate().rev() {
-        match &stm.exp {
-            Exp::Atom(a) if stm.pat.len() == 1 => {
-                let v = Atom::Var(stm.pat[0].var);
-                names.iter_mut().filter(|n| **n == v).for_each(|n| *n = *a);
-            }
-            Exp::Call(..) | Exp::If { .. } => {
-                let made: Vec<Atom> = stm.pat.iter().map(|p| p.var.into()).collect();
-                let is_end = made.len() == names.len() && made.iter().zip(&names).all(|(a, b)| a == b);
-                return is_end.then_some(i);
-            }
-            _ => return None,
-        }
-    }
-    None
-}
-
-/// True if the results of all calls are the function's.
-fn ends_with_calls(id: FunId, body: &Body) -> bool {
+/// True if the results of all calls are the function's, which are these in a body. The sizes of arrays among them may be known otherwise.
+fn ends_with_calls(id: FunId, body: &Body, results: &[Atom], sizes: &[bool]) -> bool {
     let Some(at) = call_of(id, body) else { return true };
-    end_of(body) == Some(at)
-        && match &body.stms[at].exp {
-            Exp::If { then, other, .. } => {
-                [then, other].into_iter().all(|arm| super::deep(|| ends_with_calls(id, arm)))
-            }
-            _ => true,
-        }
+    let mut results = results.to_vec();
+    for stm in body.stms[at + 1..].iter().rev() {
+        let (Exp::Atom(a), [p]) = (&stm.exp, &stm.pat[..]) else { return false };
+        results.iter_mut().filter(|r| **r == Atom::Var(p.var)).for_each(|r| *r = *a);
+    }
+    let pat = &body.stms[at].pat;
+    let number = |r: &Atom| pat.iter().position(|p| Atom::Var(p.var) == *r);
+    match &body.stms[at].exp {
+        Exp::If { then, other, .. } => [then, other].into_iter().all(|arm| {
+            let of_arm: Vec<Atom> =
+                results.iter().map(|r| number(r).map_or(*r, |k| arm.results[k])).collect();
+            super::deep(|| ends_with_calls(id, arm, &of_arm, sizes))
+        }),
+        _ => results.iter().enumerate().all(|(j, r)| number(r).map_or(sizes[j], |k| k == j)),
+    }
 }
 
 /// True if what decides whether a function goes on, and some of the next call's arguments, are a few scalars; nothing that is shown may stand before.

@@ -21,12 +21,11 @@ use par_ir::visit::Subst;
 impl Lower<'_> {
     /// The body as a loop over the parameters that change; nothing if what decides whether it goes on is not a few scalars.
     pub(super) fn tail_loop(&mut self, s: &SelfCalls) -> R<Option<Body>> {
-        let SelfCalls { id, params, args, body } = *s;
+        let SelfCalls { id, params, body, .. } = *s;
         if !can_repeat(id, body, &[]) {
             return Ok(None);
         }
-        let is_changed = |i: &usize| args.iter().any(|all| all[*i] != Atom::Var(params[*i].var));
-        let which: Vec<usize> = (0..params.len()).filter(is_changed).collect();
+        let which = s.changed();
         let changed: Vec<Param> = which.iter().map(|i| params[*i].clone()).collect();
         self.blocks.push(Block::default());
         let made = self.repeated_tail(id, &which, &changed, body);
