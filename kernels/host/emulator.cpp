@@ -65,7 +65,7 @@ struct Scheduler {
     std::vector<Fiber*> idle;   // without a thread
     std::vector<Block*> resident;
     u64 next_block = 0, end_block = 0, live_blocks = 0, random = 1, switches = 0;
-    void (*entry)(void**) = nullptr;
+    LaunchFunction kernel = nullptr;
     void** arguments = nullptr;
     void drop_idle_fibers() {
         for (Fiber* f : idle) {
@@ -251,7 +251,7 @@ void run_threads() {
     for (;;) {
         Fiber* self = scheduler.current;
         __tsan_acquire(&scheduler.begin);
-        scheduler.entry(scheduler.arguments);
+        scheduler.kernel(&machine_state, scheduler.arguments);
         Fiber* next;
         {
             Unobserved here;
@@ -427,9 +427,9 @@ void report_deadlock() {
 }
 
 // Runs the launch that `launch` has set up.
-void run(void (*entry)(void**), void** arguments) {
+void run(LaunchFunction kernel, void** arguments) {
     Scheduler& s = scheduler;
-    s.entry = entry;
+    s.kernel = kernel;
     s.arguments = arguments;
     s.live_blocks = 0;
     for (Block* b : s.resident)
@@ -452,7 +452,6 @@ Machine* the_machine() {
     m.yield = yield, m.switch_point = switch_point;
     m.shared = shared, m.copy16 = copy16, m.access = access;
     m.fatal = fatal, m.fatal_shared = fatal_shared;
-    m.run = run;
     return &m;
 }
 
@@ -478,7 +477,7 @@ void launch(LaunchFunction kernel, dim3 grid, dim3 block, size_t dynamic_shared,
     m->preempt = config.preempt;
     m->idle = 0;
     m->dynamic_bytes = u32(dynamic_shared);
-    kernel(m, arguments);
+    run(kernel, arguments);
     m->preempt = false;   // the host uses accesses of device scope too
     switches_of_last = s.switches;
     s.current = nullptr;

@@ -2,7 +2,7 @@
 //
 // Every GPU thread is a fiber of the emulator (emulator.cpp). A fiber runs until it has to wait: at a barrier, in a warp
 // primitive, when it spins. Everything that needs the scheduler goes through a table of functions, the `Machine`, which the
-// launch function of a kernel is given; so a module is a shared object without undefined symbols.
+// function of a kernel is given; so a module is a shared object without undefined symbols.
 //
 // This header is compiled with every program, so it includes nothing and stays small.
 //
@@ -63,8 +63,6 @@ struct Machine {
     // Reports a mistake in a kernel and ends the process.
     void (*fatal)(const char* message);
     void (*fatal_shared)(const char* message, const char* array, long long index, long long size, u32 other);
-    // Runs `entry(arguments)` in every thread of the launch that was configured.
-    void (*run)(void (*entry)(void**), void** arguments);
 };
 
 static Machine* machine;   // static: each module has its own
@@ -86,21 +84,27 @@ struct Bare<const T> {
     using Type = T;
 };
 
+// Every kernel has these: as few functions as possible, since compiling them is much of the time of tests.
+template <class A>
+__attribute__((always_inline)) inline void call(void (*kernel)(A), void** arguments) {
+    kernel(*static_cast<typename Bare<A>::Type*>(arguments[0]));
+}
 template <class... A, u64... I>
 inline void call(void (*kernel)(A...), void** arguments, Indices<I...>) {
     kernel(*static_cast<typename Bare<A>::Type*>(arguments[I])...);
 }
 template <class... A>
-inline typename MakeIndices<sizeof...(A)>::Type indices_of(void (*)(A...)) {
-    return {};
+__attribute__((always_inline)) inline void call(void (*kernel)(A...), void** arguments) {
+    call(kernel, arguments, typename MakeIndices<sizeof...(A)>::Type{});
 }
 
 // The sizes of a kernel's arguments, then 0: a launch that is put off needs a copy of them.
+template <class>
+struct Sizes;
 template <class... A>
-inline const u32* sizes_of(void (*)(A...)) {
-    static const u32 sizes[] = {u32(sizeof(typename Bare<A>::Type))..., 0};
-    return sizes;
-}
+struct Sizes<void(A...)> {
+    static constexpr u32 of[] = {u32(sizeof(A))..., 0};
+};
 
 inline void observed() {
     if (machine->preempt) machine->switch_point();
@@ -221,15 +225,15 @@ inline T atomicCAS(T* p, EmuValue<T> compare, EmuValue<T> v) {
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-// A kernel is launched through a function that takes the machine and the arguments' addresses, as the driver has them; another one
-// says how long they are.
+// A kernel is called in every thread by a function that takes the machine and the arguments' addresses, as the driver has them; an array says how
+// long these are. All threads set the same machine, which is no race.
 #define PAR_KERNEL static
-#define PAR_EXPORT(NAME)                                                                                       \
-    extern "C" __attribute__((visibility("default"))) void par_launch_##NAME(emu::Machine* m, void** arguments) { \
-        emu::machine = m;                                                                                      \
-        m->run([](void** a) { emu::call(NAME, a, decltype(emu::indices_of(NAME)){}); }, arguments);            \
-    }                                                                                                          \
-    extern "C" __attribute__((visibility("default"))) const emu::u32* par_sizes_##NAME() { return emu::sizes_of(NAME); }
+#define PAR_EXPORT(NAME)                                                                                                              \
+    extern "C" __attribute__((visibility("default"), no_sanitize("thread"))) void par_launch_##NAME(emu::Machine* m, void** arguments) { \
+        emu::machine = m;                                                                                                             \
+        emu::call(NAME, arguments);                                                                                                   \
+    }                                                                                                                                 \
+    extern "C" __attribute__((visibility("default"))) const emu::u32* const par_sizes_##NAME = emu::Sizes<decltype(NAME)>::of;
 
 #ifdef EMU_RACE
 #include "shared.h"

@@ -79,7 +79,8 @@ bool harmless(const std::string& name) { return !name.empty() && name[0] != '/' 
 
 // Most time goes into generating code, of which little runs: it is not optimised.
 std::string compiler() {
-    return setting("EMU_CXX", "c++") + " -std=c++17 -O0 -fPIC -w -ffp-contract=off " + setting("EMU_FLAGS", "");
+    return setting("EMU_CXX", "c++") + " -std=c++17 -O0 -fPIC -w -ffp-contract=off -fno-exceptions -fno-asynchronous-unwind-tables " +
+           setting("EMU_FLAGS", "");
 }
 
 std::string include(const std::string& folder) { return " -I'" + folder + "' -I'" + setting("EMU_KERNELS", EMU_KERNELS) + "'"; }

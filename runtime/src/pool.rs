@@ -55,10 +55,18 @@ static FREE: Mutex<Free> = Mutex::new(Free { by_capacity: BTreeMap::new(), bytes
 /// Bytes in blocks that are handed out.
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
+/// What [`limit`] gives.
+static LIMIT: OnceLock<usize> = OnceLock::new();
+
+/// Sets [`limit`] in this process, before its first use.
+pub fn limit_to(bytes: usize) {
+    // Whoever asked before has what was available.
+    let _ = LIMIT.set(bytes);
+}
+
 /// Bytes of memory that programs may use: what was available at first use, less a
 /// reserve for other programs: one that takes all there is gets killed instead of an error.
 pub fn limit() -> usize {
-    static LIMIT: OnceLock<usize> = OnceLock::new();
     *LIMIT.get_or_init(|| {
         let available = meminfo().unwrap_or(usize::MAX / 4).min(cgroup_limit().unwrap_or(usize::MAX));
         available - available / 4

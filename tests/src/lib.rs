@@ -27,6 +27,12 @@ pub fn programs(folder: &Path) -> Vec<PathBuf> {
     out
 }
 
+/// Makes programs fail sooner in this process, if recursion does not end: the executor and the interpreter of FLAT then fill hundreds of megabytes of
+/// stack instead of gigabytes. For tests that run all programs, but not for what is said when they fail.
+pub fn end_recursion_early() {
+    par_runtime::pool::limit_to(2 << 30);
+}
+
 /// Runs programs on every back end, verifying the IR after every pass; panics with all failures if there is one.
 pub fn run_all(files: &[PathBuf]) {
     run_all_with(files, &Options::default());

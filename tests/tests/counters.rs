@@ -3,7 +3,7 @@
 use par::pipeline::{Splitting, Versions};
 use par::testing::{NoData, Settings, data_sets};
 use par::{Backend, CallOptions, Counters, Options, Program, Value};
-use par_tests::{on_threads, programs, root};
+use par_tests::{end_recursion_early, on_threads, programs, root};
 use std::path::Path;
 
 /// Cost of a call; `None` if it fails.
@@ -45,6 +45,7 @@ fn folder(path: &str) {
 }
 
 fn folder_with(path: &str, options: &Options) {
+    end_recursion_early();
     let files = programs(&root().join(Path::new(path)));
     let results = on_threads(&files, |file| differences(file, options));
     let compared: usize = results.iter().map(|r| r.0).sum();

@@ -5,7 +5,7 @@ use par::ranks::{self, Outcome, Setup};
 use par::testing::{NoData, Settings, calls};
 use par::{Backend, CallOptions, Options, Program, RunFailure, Value, print_value};
 use par_runtime::ranks::Ranks;
-use par_tests::{on_threads, programs, root};
+use par_tests::{end_recursion_early, on_threads, programs, root};
 use std::path::{Path, PathBuf};
 
 const OPTIONS: fn() -> CallOptions =
@@ -73,6 +73,7 @@ fn check(path: &Path, sizes: &[usize]) -> Seen {
 /// All programs of a folder, each on one of the numbers of ranks in turn.
 fn folder(name: &str, sizes: &[usize]) -> Seen {
     Ranks::poison();
+    end_recursion_early();
     let only = std::env::var("PAR_RANKS_ONLY").unwrap_or_default();
     let files: Vec<(usize, PathBuf)> = programs(&root().join(name)).into_iter().enumerate().collect();
     let files: Vec<_> = files.into_iter().filter(|(_, f)| f.to_string_lossy().contains(&only)).collect();

@@ -26,6 +26,7 @@ pub use device::{Argument, Cuda, Gpu, Launch, Memory, Workbench, load};
 #[cfg(feature = "cuda")]
 pub(crate) use device::{Loaded, upload};
 pub use headers::HEADERS;
+pub use modules::compile_on;
 #[cfg(not(feature = "cuda"))]
 pub use no_device::{Gpu, load};
 pub use nvrtc::{Nvrtc, Source};

@@ -1,10 +1,11 @@
 //! Parts of a program that are compiled at the same time, each by a thread of its own.
 //!
 //! A kernel takes CUDA's compiler some 60 ms, and what all include about as long. So a part has two kernels at least, and there
-//! are as many parts as processors at most. Kernels that call functions are one part, so that each function is compiled once.
+//! are as many parts as processors at most ([`compile_on`]). Kernels that call functions are one part, so that each function is compiled once.
 
 use super::Program;
 use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
 /// Kernels that a part has at least, if there are so many.
@@ -13,13 +14,27 @@ const KERNELS: usize = 2;
 /// Bytes of stack of a thread: CUDA's compiler needs more than the 2 MiB that threads have else, on long programs.
 const STACK: usize = 64 << 20;
 
+/// Processors to compile on, if it was said.
+static PROCESSORS: AtomicUsize = AtomicUsize::new(0);
+
+/// Says on how many processors this process compiles a program's kernels: fewer than there are if other processes do the same.
+pub fn compile_on(processors: usize) {
+    PROCESSORS.store(processors, Relaxed);
+}
+
+fn processors() -> usize {
+    match PROCESSORS.load(Relaxed) {
+        0 => thread::available_parallelism().map_or(1, NonZero::get),
+        said => said,
+    }
+}
+
 /// The texts of parts that have these kernels together.
 pub fn texts(program: &Program, kernels: Vec<usize>) -> Vec<String> {
     let (plain, calling): (Vec<usize>, _) =
         kernels.into_iter().partition(|k| program.kernels[*k].calls.is_empty());
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
     let lengths: Vec<usize> = plain.iter().map(|k| program.kernels[*k].text.len()).collect();
-    let ends = ends(&lengths, processors.min(plain.len() / KERNELS).max(1));
+    let ends = ends(&lengths, processors().min(plain.len() / KERNELS).max(1));
     let starts = std::iter::once(0).chain(ends.iter().copied());
     let parts = starts.zip(&ends).map(|(start, end)| &plain[start..*end]).chain([calling.as_slice()]);
     parts.filter(|p| !p.is_empty()).map(|p| program.text(p)).collect()

@@ -1,5 +1,5 @@
 //! Test targets with tests that need what a machine may lack: there they are counted as ignored, and say what is missing. Also work on many items,
-//! see [`on_threads`].
+//! see [`on_threads`]. Targets that use this crate have the command's allocator, since compilers in them spend up to a third of their time in the system's.
 //!
 //! ```text
 //! par_trials::trials! {
@@ -13,6 +13,9 @@
 use libtest_mimic::{Arguments, Trial};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The `main` of a target with these tests, which are functions without arguments.
 #[macro_export]

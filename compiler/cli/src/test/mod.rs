@@ -103,7 +103,11 @@ pub struct Args {
 
 /// Runs all tests and prints those that fail.
 pub fn test(args: &Args) -> Result<Status, Status> {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = args.jobs.unwrap_or(processors).max(1);
     if args.worker {
+        // The processes of other files have the other processors.
+        par_runtime::cuda::compile_on((processors / jobs).max(1));
         return worker::work(&args.files[0], &settings(args), args.update);
     }
     args.messages.choose();
@@ -116,9 +120,8 @@ pub fn test(args: &Args) -> Result<Status, Status> {
     }
     let limit =
         Duration::try_from_secs_f64(args.timeout).map_err(|e| status::fail(&format!("--timeout: {e}")))?;
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let pool =
-        pool::Pool { jobs: args.jobs.unwrap_or(processors).max(1), limit, arguments: worker_arguments(args) };
+    let jobs = jobs.min(files.len());
+    let pool = pool::Pool { jobs, limit, arguments: worker_arguments(args, jobs) };
     let summary = report::run(&pool, &files, args.list).map_err(|m| status::fail(&m))?;
     let selected = !args.tag.is_empty() || args.only.is_some();
     if selected && summary.tests().next().is_none() {
@@ -149,9 +152,9 @@ fn settings(args: &Args) -> Settings {
     Settings { targets, options, tags, exclude, only, list, files: Some(input::read_parts) }
 }
 
-/// The arguments that select tests, for the process of a file.
-fn worker_arguments(args: &Args) -> Vec<String> {
-    let mut out = vec!["test".to_string(), "--worker".to_string()];
+/// The arguments that select tests, for the process of a file, which is one of so many.
+fn worker_arguments(args: &Args, jobs: usize) -> Vec<String> {
+    let mut out = vec!["test".to_string(), "--worker".to_string(), format!("--jobs={jobs}")];
     if let Some(backend) = args.backend {
         out.push(format!("--backend={}", backend.choose(args.limits.device(), false).name()));
     }

@@ -48,7 +48,7 @@ impl Pool {
         let next = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             let (sender, receiver) = channel();
-            for _ in 0..self.jobs.min(files.len()) {
+            for _ in 0..self.jobs {
                 let (sender, next) = (sender.clone(), &next);
                 scope.spawn(move || self.take_files(command, files, next, &sender));
             }
