@@ -450,10 +450,10 @@ DRIVER cuModuleLoadDataEx(Handle* module, const void* image, unsigned, int*, voi
 DRIVER cuModuleUnload(Handle module) { return dlclose(module), SUCCESS; }
 DRIVER cuModuleGetFunction(Handle* function, Handle module, const char* name) {
     const auto launch = reinterpret_cast<emu::LaunchFunction>(dlsym(module, (std::string("par_launch_") + name).c_str()));
-    const auto sizes = static_cast<const unsigned* const*>(dlsym(module, (std::string("par_sizes_") + name).c_str()));
+    const auto sizes = static_cast<const unsigned*>(dlsym(module, (std::string("par_sizes_") + name).c_str()));
     if (!launch || !sizes) return NOT_FOUND;
     // The few bytes stay when the module goes.
-    return *function = new Function{launch, *sizes}, SUCCESS;
+    return *function = new Function{launch, sizes}, SUCCESS;
 }
 DRIVER cuModuleGetGlobal_v2(Address* at, size_t* bytes, Handle module, const char* name) {
     void* p = dlsym(module, name);

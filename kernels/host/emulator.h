@@ -98,12 +98,12 @@ __attribute__((always_inline)) inline void call(void (*kernel)(A...), void** arg
     call(kernel, arguments, typename MakeIndices<sizeof...(A)>::Type{});
 }
 
-// The sizes of a kernel's arguments, then 0: a launch that is put off needs a copy of them.
+// The sizes of a kernel's arguments, then 0: a launch that is put off needs a copy of them. No static member, which modules would share by its name.
 template <class>
 struct Sizes;
 template <class... A>
 struct Sizes<void(A...)> {
-    static constexpr u32 of[] = {u32(sizeof(A))..., 0};
+    u32 of[sizeof...(A) + 1] = {u32(sizeof(A))..., 0};
 };
 
 inline void observed() {
@@ -233,7 +233,7 @@ inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
         emu::machine = m;                                                                                                             \
         emu::call(NAME, arguments);                                                                                                   \
     }                                                                                                                                 \
-    extern "C" __attribute__((visibility("default"))) const emu::u32* const par_sizes_##NAME = emu::Sizes<decltype(NAME)>::of;
+    extern "C" __attribute__((visibility("default"))) const emu::Sizes<decltype(NAME)> par_sizes_##NAME{};
 
 #ifdef EMU_RACE
 #include "shared.h"

@@ -1,5 +1,6 @@
 //! The stand-ins of `kernels/host` for driver and compiler, and the command on them.
 
+use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -25,11 +26,21 @@ pub fn stand_ins() -> &'static Path {
     })
 }
 
+/// A folder for what was compiled with this very emulator: what another one made does not run on it.
+pub fn kept(name: &str) -> PathBuf {
+    let files = std::fs::read_dir(root().join("kernels/host")).expect("a folder").flatten();
+    let mut files: Vec<PathBuf> = files.map(|f| f.path()).collect();
+    files.sort();
+    let mut hasher = DefaultHasher::new();
+    files.iter().for_each(|f| hasher.write(&std::fs::read(f).expect("a file")));
+    temporary(&format!("{name}-{:016x}", hasher.finish()))
+}
+
 /// The command on the stand-ins.
 pub fn par(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_par"));
     command.env("LD_LIBRARY_PATH", folder).env("PAR_NVRTC", folder.join("libnvrtc.so"));
-    command.env("PAR_CACHE", temporary("cubins")).env("EMU_HEADERS", temporary("headers"));
+    command.env("PAR_CACHE", kept("cubins")).env("EMU_HEADERS", kept("headers"));
     command
 }
 
@@ -64,8 +75,8 @@ pub fn on_stand_ins(name: &str, variables: &[(&str, &str)], test: fn()) {
     again.env("LD_LIBRARY_PATH", folder).env("PAR_NVRTC", folder.join("libnvrtc.so"));
     let (status, out, err) = said(
         &again
-            .env("EMU_HEADERS", temporary("headers"))
-            .env("PAR_CACHE", temporary("cubins"))
+            .env("EMU_HEADERS", kept("headers"))
+            .env("PAR_CACHE", kept("cubins"))
             .output()
             .expect("this test runs"),
     );
