@@ -10,6 +10,7 @@
 //! So the loop has numbers only for its state, as one with an index has, and can stay in a kernel. A derivative need not keep what is left in
 //! all iterations, which is the square of the array.
 
+use super::derive::Placed;
 use super::{Lower, R};
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::visit::{Code, Subst};
@@ -58,6 +59,7 @@ impl Lower<'_> {
 
     /// The body with the rows at which parts of the state begin.
     pub(super) fn with_starts(&mut self, body: Body, starts: &mut Starts) -> R<Body> {
+        body.place(self.blocks.len() as u32, &mut self.levels);
         let (block, ()) = self.in_block(|lo| {
             for mut stm in body.stms {
                 if let Exp::If { then, other, .. } = &mut stm.exp {
