@@ -55,7 +55,7 @@ static FREE: Mutex<Free> = Mutex::new(Free { by_capacity: BTreeMap::new(), bytes
 /// Bytes in blocks that are handed out.
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
-/// What [`limit`] gives.
+/// The memory limit, once it is known: see [`limit`].
 static LIMIT: OnceLock<usize> = OnceLock::new();
 
 /// Sets [`limit`] in this process, before its first use.

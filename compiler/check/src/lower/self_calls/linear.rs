@@ -29,7 +29,7 @@ const MAX_DEPTH: i64 = 1 << 24;
 /// A function whose parameters that change are scalars.
 struct Linear {
     id: FunId,
-    /// These parameters and, in place of arrays, where they begin.
+    /// The parameters that change; for an array, the index at which its part begins.
     changed: Vec<Param>,
     inits: Vec<Atom>,
     /// Their numbers among the arguments of the calls in the body.

@@ -228,7 +228,7 @@ fn ways(id: FunId, body: &Body, found: &mut Vec<Vec<Atom>>) -> Ways {
     }
 }
 
-/// What variables are only other names for.
+/// Aliases in a body: variable to the atom that it is bound to.
 fn names(body: &Body, found: &mut HashMap<Var, Atom>) {
     for stm in &body.stms {
         if let (Exp::Atom(a), [p]) = (&stm.exp, &stm.pat[..]) {
