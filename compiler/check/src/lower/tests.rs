@@ -245,13 +245,8 @@ fn doubling(depth: usize, first: &str, step: impl Fn(usize) -> String) -> String
     text
 }
 
-fn statements(body: &par_ir::core::Body) -> usize {
-    let inside = |s: &par_ir::core::Stm| s.exp.bodies().into_iter().map(statements).sum::<usize>();
-    body.stms.iter().map(|s| 1 + inside(s)).sum()
-}
-
 fn size_of(text: &str) -> usize {
-    core(text).funs.iter().map(|f| statements(&f.body)).sum()
+    core(text).funs.iter().map(|f| f.body.statements()).sum()
 }
 
 #[test]

@@ -67,7 +67,7 @@ pub(super) fn law(g: &mut Gen, size: u32) -> Vec<Call> {
          let da = vjp lawful a y\n  \
          let (l, r, scale) = ({}, {}, {} + {})\n  \
          let told = !(f64.isnan (l - r) || f64.isnan scale || f64.isinf scale)\n  \
-         let least = 1e-4 * (1 + {size})\n  \
+         let least = 1e-4 + 1e-5 * {size}\n  \
          in (!told || scale <= least || f64.abs (l - r) <= 1e-3 * scale, told && scale > least)",
         forward.0, backward.0, forward.1, backward.1
     ));

@@ -118,6 +118,14 @@ fn variables(f: &mut dyn FnMut(Atom), xs: &[Var]) {
     xs.iter().for_each(|v| var(f, v));
 }
 
+impl Body {
+    /// The number of statements, those inside of others included.
+    pub fn statements(&self) -> usize {
+        let inside = |s: &Stm| s.exp.bodies().into_iter().map(Body::statements).sum::<usize>();
+        self.stms.iter().map(|s| 1 + deeper(|| inside(s))).sum()
+    }
+}
+
 impl Exp {
     /// Visits the operands of this expression itself (arrays and inputs too), not those inside its bodies, lambdas
     /// and types.

@@ -173,7 +173,7 @@ impl Lower<'_> {
     /// Emits the body of a function that has become a loop in place of a call: its results. Large functions are called.
     pub(super) fn inlined_loop(&mut self, id: FunId, args: &[Atom]) -> Option<Vec<Atom>> {
         let fun = &self.out.funs[id.0 as usize];
-        if !self.instances.loops.contains(&id) || statements(&fun.body) > MAX_INLINE {
+        if !self.instances.loops.contains(&id) || fun.body.statements() > MAX_INLINE {
             return None;
         }
         let (params, body) = (fun.params.clone(), fun.body.clone());
@@ -245,12 +245,6 @@ fn count_calls(id: FunId, body: &Body) -> usize {
         count += usize::from(matches!(&stm.exp, Exp::Call(to, _) if *to == id));
         super::deep(|| stm.exp.for_each_body(|b| count += count_calls(id, b)));
     }
-    count
-}
-
-fn statements(body: &Body) -> usize {
-    let mut count = body.stms.len();
-    super::deep(|| body.stms.iter().for_each(|s| s.exp.for_each_body(|b| count += statements(b))));
     count
 }
 

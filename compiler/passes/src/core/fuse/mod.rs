@@ -107,12 +107,7 @@ fn may_fuse(a: &Lambda, b: &Lambda) -> bool {
 
 /// True if two lambdas are small enough to become one.
 fn small_enough(a: &Lambda, b: &Lambda) -> bool {
-    statements(&a.body) + statements(&b.body) <= tuning::FUSED_STATEMENTS
-}
-
-fn statements(body: &Body) -> usize {
-    let inside = |s: &Stm| s.exp.bodies().into_iter().map(statements).sum::<usize>();
-    body.stms.iter().map(|s| 1 + inside(s)).sum()
+    a.body.statements() + b.body.statements() <= tuning::FUSED_STATEMENTS
 }
 
 /// True if the statement `first`, of which nothing before `second` depends, may take place as late as
