@@ -75,3 +75,13 @@ fn calls_at_the_end() {
          def f (a: []f64) : f64 = go 1 a",
     );
 }
+
+#[test]
+fn functions_that_call_each_other_in_turn() {
+    costs_at_most(
+        8.0,
+        "def even (a: []f64) (i: i64) : f64 = if i >= length a then 1 else f64.sin a[i] * odd a (i + 1)
+         def odd (a: []f64) (i: i64) : f64 = if i >= length a then 2 else a[i] + 0.5 * even a (i + 1)
+         def f (a: []f64) : f64 = f64.sum (map (\\k -> even a (length a - k % 50)) (iota (length a / 10)))",
+    );
+}

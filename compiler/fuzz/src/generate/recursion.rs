@@ -122,7 +122,7 @@ impl Gen {
         self.declare(name, params, ret, true, text);
     }
 
-    /// Two functions that call each other.
+    /// Two functions that call each other, at their ends or not.
     fn mutual(&mut self, name: &str, size: u32) {
         let (params, ret) = (self.parameters(), self.ty(2));
         let other = format!("{name}_other");
@@ -132,6 +132,9 @@ impl Gen {
                 let names = g.names();
                 let (base, r) = (g.exp(&ret, share), g.name());
                 let first = g.step(that, share / 2);
+                if g.rng.chance(40) {
+                    return format!("if {} <= 0 then {base} else {first}", names[0]);
+                }
                 let rest = g.with(&[(&r, &ret)], |g| g.exp(&ret, share));
                 format!("if {} <= 0 then {base} else let {r} = {first} in {rest}", names[0])
             });

@@ -97,7 +97,7 @@ fn part(lam: &Lambda, own: &[usize], inside: &HashSet<Var>) -> Option<(Vec<Stm>,
         }
     }
     let costs = |s: &Stm| s.free().iter().any(|v| of_rows.contains(v)) && is_worth_storing(s);
-    let wanted = super::wanted(&lam.body.stms, &candidates, &costs);
+    let wanted = super::wanted(&lam.body.stms, &candidates, HashSet::new(), &costs);
     let (taken, left): (Vec<_>, Vec<_>) = lam.body.stms.iter().zip(wanted).partition(|(_, w)| *w);
     let taken: Vec<Stm> = taken.into_iter().map(|(s, _)| s.clone()).collect();
     let used = |p: &Param| {

@@ -211,7 +211,9 @@ impl Scope<'_> {
             }
         }
         self.leave(mark);
-        let wanted = wanted(&body.stms, &candidates, &costs);
+        // Where it is known before how often a loop repeats, its iterations are the same at all positions.
+        let counts = body.stms.iter().filter_map(count_of_loop).collect();
+        let wanted = wanted(&body.stms, &candidates, counts, &costs);
         let stms = std::mem::take(&mut body.stms).into_iter().zip(wanted);
         let (out, stay): (Vec<_>, Vec<_>) = stms.partition(|(_, w)| *w);
         body.stms = stay.into_iter().map(|(s, _)| s).collect();
@@ -296,9 +298,13 @@ impl Scope<'_> {
     }
 }
 
-/// Candidates that cost something, and those they depend on.
-fn wanted(stms: &[Stm], candidates: &[bool], costs: &dyn Fn(&Stm) -> bool) -> Vec<bool> {
-    let mut needed: HashSet<Var> = HashSet::new();
+/// Candidates that cost something or are `needed`, and those they depend on.
+fn wanted(
+    stms: &[Stm],
+    candidates: &[bool],
+    mut needed: HashSet<Var>,
+    costs: &dyn Fn(&Stm) -> bool,
+) -> Vec<bool> {
     let mut wanted = vec![false; stms.len()];
     for (i, stm) in stms.iter().enumerate().rev() {
         if candidates[i] && (costs(stm) || stm.pat.iter().any(|p| needed.contains(&p.var))) {
@@ -307,6 +313,13 @@ fn wanted(stms: &[Stm], candidates: &[bool], costs: &dyn Fn(&Stm) -> bool) -> Ve
         }
     }
     wanted
+}
+
+fn count_of_loop(stm: &Stm) -> Option<Var> {
+    match stm.exp {
+        Exp::Loop { form: LoopForm::For { bound, .. }, .. } => bound.var(),
+        _ => None,
+    }
 }
 
 fn costs(stm: &Stm) -> bool {

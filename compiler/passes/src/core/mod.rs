@@ -11,3 +11,4 @@ pub(crate) mod sequential;
 pub mod simplify;
 pub(crate) mod strides;
 pub(crate) mod tiny;
+pub(crate) mod views;

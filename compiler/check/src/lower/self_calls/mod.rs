@@ -4,9 +4,12 @@
 //! A call that gives the function's result is one more iteration ([`tail`]). If something is left to do with what a call gives, the calls'
 //! arguments are kept, and what is left is done from the last call to the first ([`linear`]).
 //!
+//! Functions that call each other in turn become one function before ([`partners`]).
+//!
 //! The conditions under which a function goes on, and the arguments of the next call, are computed again, so they have to be a few scalars.
 
 mod linear;
+mod partners;
 mod tail;
 
 use super::derive::Placed;
@@ -58,10 +61,20 @@ enum Ways {
 impl Lower<'_> {
     /// A function's body as a loop, if that can be. Whoever asks for calls wants to see them.
     pub(super) fn with_loop(&mut self, id: FunId, params: &[Param], body: Body) -> R<Body> {
-        let mut args = Vec::new();
-        let is_simple = ways(id, &body, &mut args) == Ways::Both && args.len() == count_calls(id, &body);
-        if self.options.calls || !is_simple {
+        if self.options.calls {
             return Ok(body);
+        }
+        match self.with_partners(id, &body)? {
+            Some(whole) => Ok(self.loop_of(id, params, whole)?.unwrap_or(body)),
+            None => Ok(self.loop_of(id, params, body.clone())?.unwrap_or(body)),
+        }
+    }
+
+    /// The loop, if each way through the body has one call at most.
+    fn loop_of(&mut self, id: FunId, params: &[Param], body: Body) -> R<Option<Body>> {
+        let mut args = Vec::new();
+        if ways(id, &body, &mut args) != Ways::Both || args.len() != count_calls(id, &body) {
+            return Ok(None);
         }
         let mut known = HashMap::new();
         names(&body, &mut known);
@@ -78,13 +91,11 @@ impl Lower<'_> {
             false => self.linear_loops(&SelfCalls { id, params, args: &args, body: &body }),
         };
         self.span = before;
-        Ok(match made? {
-            Some(made) => {
-                self.instances.loops.insert(id);
-                made
-            }
-            None => body,
-        })
+        let made = made?;
+        if made.is_some() {
+            self.instances.loops.insert(id);
+        }
+        Ok(made)
     }
 
     /// Fresh variables for some of a function's parameters.
@@ -172,15 +183,21 @@ impl Lower<'_> {
 
     /// Emits the body of a function that has become a loop in place of a call: its results. Large functions are called.
     pub(super) fn inlined_loop(&mut self, id: FunId, args: &[Atom]) -> Option<Vec<Atom>> {
-        let fun = &self.out.funs[id.0 as usize];
-        if !self.instances.loops.contains(&id) || fun.body.statements() > MAX_INLINE {
+        let is_small = self.out.funs[id.0 as usize].body.statements() <= MAX_INLINE;
+        if !self.instances.loops.contains(&id) || !is_small {
             return None;
         }
-        let (params, body) = (fun.params.clone(), fun.body.clone());
-        let mut subst = params.iter().map(|p| p.var).zip(args.iter().copied()).collect();
-        let copy = self.refreshed(&body, &mut subst);
+        let copy = self.body_of_call(id, args);
         copy.stms.into_iter().for_each(|stm| self.push_stm(stm));
         Some(copy.results)
+    }
+
+    /// A copy of a function's body for a call.
+    fn body_of_call(&mut self, id: FunId, args: &[Atom]) -> Body {
+        let fun = &self.out.funs[id.0 as usize];
+        let (params, body) = (fun.params.clone(), fun.body.clone());
+        let mut subst = params.iter().map(|p| p.var).zip(args.iter().copied()).collect();
+        self.refreshed(&body, &mut subst)
     }
 }
 

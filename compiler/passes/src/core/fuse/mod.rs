@@ -22,6 +22,7 @@ mod parts;
 mod retype;
 mod users;
 mod vertical;
+mod views;
 
 use par_ir::alias::{base, updated_by};
 use par_ir::core::{Body, Exp, Lambda, Param, Program, Schedule, Stm};
@@ -30,11 +31,11 @@ use par_ir::place::note_fusion;
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::Code;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Fuses in all functions.
 pub fn run(program: &mut Program) {
-    let mut fuser = Fuser { vars: &mut program.vars, types: HashMap::new(), in_rows: false };
+    let mut fuser = Fuser { vars: &mut program.vars, types: HashMap::new(), iotas: HashSet::new(), in_rows: false };
     for fun in &mut program.funs {
         fuser.register(&fun.params);
         fuser.body(&mut fun.body);
@@ -46,6 +47,8 @@ struct Fuser<'a> {
     vars: &'a mut Vars,
     /// Types of the variables in scope.
     types: HashMap<Var, Type>,
+    /// Variables that are `iota`s.
+    iotas: HashSet<Var>,
     /// The code is that of an operator's rows.
     in_rows: bool,
 }
@@ -70,6 +73,9 @@ impl Fuser<'_> {
     /// Fuses in a body, innermost first. Every change leaves one statement less or moves a change of type further up,
     /// which bounds the loop.
     fn body(&mut self, body: &mut Body) {
+        let iotas = body.stms.iter().filter(|s| matches!(s.exp, Exp::Iota(_)));
+        self.iotas.extend(iotas.map(|s| s.pat[0].var));
+        views::sink(body, self);
         for stm in &mut body.stms {
             self.inside(stm);
             self.register(&stm.pat);

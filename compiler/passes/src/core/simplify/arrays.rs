@@ -5,6 +5,7 @@
 //! let ls = lengths s                      -- ls is ks
 //! let r = xss[i]                    =>    let x = xss[i, j]
 //! let x = r[j]
+//! let y = (transpose xs)[i, j]            let y = xs[j, i]
 //! let ys = xs[a : n]                      let k = add.i64 a i
 //! let y = ys[i]                           let y = xs[k]
 //! let zs = concat (xs[0 : k], xs[k : n])  -- zs is xs
@@ -12,7 +13,7 @@
 //! let zs = concat (vs, xs)                let zs = concat (us, ws, xs)
 //! ```
 
-use super::env::Env;
+use super::{env::Env, soac};
 use par_ir::core::{At, Exp, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::tuning;
@@ -136,6 +137,10 @@ fn index(
             let row = arithmetic(env, BinOp::Mul, first, m, span, out);
             let at = arithmetic(env, BinOp::Add, row, *second, span, out);
             Exp::Index(flat, [&[at], rest].concat())
+        }
+        made @ Exp::Map { .. } => {
+            let view = soac::view(env, &made)?;
+            Exp::Index(env.var(view.of), view.indices(indices)?)
         }
         _ => return None,
     };

@@ -138,7 +138,7 @@ impl<'a> Env<'a> {
         self.copies.insert(v, a);
     }
 
-    /// `v` is what `exp` computes. Only for expressions without bodies.
+    /// `v` is what `exp` computes. Only for expressions without bodies, and for arrays in another order of their dimensions.
     pub fn define(&mut self, v: Var, exp: &Exp) {
         if matches!(exp, Exp::Index(s, _) if self.is_desc(*s)) || matches!(exp, Exp::Total(_)) {
             self.assume_size(v);

@@ -11,6 +11,7 @@
 //! Inside the lambda an element of `iota n` is known to lie in `[0, n)`, a row length not to be negative, and the number of rows not to be 0.
 
 use super::env::Env;
+use crate::core::views::View;
 use super::gather;
 use par_ir::core::{Exp, Lambda, Param, Schedule, Stm};
 use par_ir::ty::{Atom, Dim, Elem, Type, Var};
@@ -40,7 +41,15 @@ pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
         }
         _ => {}
     }
+    if view(env, &stm.exp).is_some() {
+        env.define(stm.pat[0].var, &stm.exp);
+    }
     env.emit(stm, out);
+}
+
+/// What an array in another order of its dimensions shows.
+pub(super) fn view(env: &Env, exp: &Exp) -> Option<View> {
+    View::of(exp, &|v| matches!(env.def(v), Some(Exp::Iota(_))))
 }
 
 /// A lambda over rows of `inputs`.
