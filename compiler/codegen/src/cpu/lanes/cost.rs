@@ -402,11 +402,18 @@ impl Pricing<'_> {
                 let registers = op.operands().into_iter().map(|p| self.registers(p)).max().unwrap_or(1);
                 if multiplies { tuning::LANES_POWER * registers } else { registers }
             }
+            (true, true) if self.is_part_of_address(op, xs) => 0,
             (true, true) => n,
             (true, false) if is_call(op) => n,
             (true, false) => 3 * n,
         };
         Cost { group, single: n }
+    }
+
+    /// True for the sum of a lane's index and a number that all lanes share: reads add it themselves.
+    fn is_part_of_address(&self, op: PrimOp, xs: &[Atom]) -> bool {
+        let is_shared = |a: &Atom| self.classes.atom(a) == Class::Same;
+        op == PrimOp::Bin(BinOp::Add, Prim::I64) && xs.iter().any(is_shared)
     }
 
     /// All lanes go both ways, if they differ.
