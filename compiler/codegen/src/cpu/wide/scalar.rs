@@ -492,8 +492,12 @@ impl Select<'_> {
         Ok(())
     }
 
-    /// A choice by one bool between what is in vector registers: a jump over a move.
+    /// A choice by one bool between what is in vector registers: the less or greater of two floats, a blend by what a comparison of floats gives, or a
+    /// jump over a move.
     pub fn choose(&mut self, d: VReg, ty: Type, [c, x, y]: [ir::Value; 3]) -> Result<(), Unsupported> {
+        if let Some(compared) = self.order_of_floats(c, ty).filter(|_| !ty.is_vector()) {
+            return self.choose_float(d, compared, [x, y]);
+        }
         let view = self.view(ty);
         let (x, y) = (self.reg(x)?, self.reg(y)?);
         let mut inst = Inst::new();
@@ -503,6 +507,65 @@ impl Select<'_> {
         let x = inst.using(x, view);
         inst.steps.push(Step::Skip(condition.inverse().jump()));
         inst.step(super::codes::MOVUPS.at(view).unwrap_or(Code::VEX_Vmovups_xmm_xmmm128), &[d, x]);
+        self.now.push(inst);
+        Ok(())
+    }
+
+    /// The comparison that a choice between floats depends on, if it is one of the same type that asks for an order. Whether numbers are NaN is
+    /// foreseen well enough for a jump.
+    fn order_of_floats(&self, c: ir::Value, ty: Type) -> Option<(FloatCC, [ir::Value; 2])> {
+        match self.definition(c).filter(|_| self.is_here(c)) {
+            Some(InstructionData::FloatCompare { args, cond, .. }) if self.ty(args[0]) == ty => {
+                (!matches!(cond, FloatCC::Unordered | FloatCC::Ordered)).then_some((cond, args))
+            }
+            _ => None,
+        }
+    }
+
+    /// `d = cond a b ? x : y` for floats: the less or greater of two, or a blend. Nobody foresees which it will be.
+    fn choose_float(
+        &mut self,
+        d: VReg,
+        (cond, [a, b]): (FloatCC, [ir::Value; 2]),
+        [x, y]: [ir::Value; 2],
+    ) -> Result<(), Unsupported> {
+        let double = self.ty(a) == types::F64;
+        let [r, s, first, second] = [a, b, x, y].map(|v| self.root(v));
+        let is_max = match cond {
+            FloatCC::LessThan | FloatCC::GreaterThan if (r, s) == (first, second) => {
+                Some(cond == FloatCC::GreaterThan)
+            }
+            FloatCC::LessThan | FloatCC::GreaterThan if (s, r) == (first, second) => {
+                Some(cond == FloatCC::LessThan)
+            }
+            _ => None,
+        };
+        let code = match (is_max, double) {
+            (Some(false), false) => Code::VEX_Vminss_xmm_xmm_xmmm32,
+            (Some(false), true) => Code::VEX_Vminsd_xmm_xmm_xmmm64,
+            (Some(true), false) => Code::VEX_Vmaxss_xmm_xmm_xmmm32,
+            (Some(true), true) => Code::VEX_Vmaxsd_xmm_xmm_xmmm64,
+            (None, false) => Code::VEX_Vcmpss_xmm_xmm_xmmm32_imm8,
+            (None, true) => Code::VEX_Vcmpsd_xmm_xmm_xmmm64_imm8,
+        };
+        if is_max.is_some() {
+            let (x, y) = (self.reg(x)?, self.source(y)?);
+            self.three(code, View::X, d, x, y);
+            return Ok(());
+        }
+        let (a, b) = (self.reg(a)?, self.source(b)?);
+        let mask = self.fresh(RegClass::Float);
+        self.three_by(code, View::X, mask, a, b, super::compare::predicate(cond));
+        let (x, y) = (self.reg(x)?, self.reg(y)?);
+        let blend = if double {
+            Code::VEX_Vblendvpd_xmm_xmm_xmmm128_xmm
+        } else {
+            Code::VEX_Vblendvps_xmm_xmm_xmmm128_xmm
+        };
+        let mut inst = Inst::new();
+        let d = inst.def(d, View::X);
+        let [y, x, mask] = [y, x, mask].map(|r| inst.using(r, View::X));
+        inst.step(blend, &[d, y, x, mask]);
         self.now.push(inst);
         Ok(())
     }
