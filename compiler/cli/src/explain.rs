@@ -38,9 +38,8 @@ pub struct Args {
 
 /// Compiles, runs if there is an input, and shows.
 pub fn explain(args: &Args) -> Result<Status, Status> {
-    let program = args.subject.load()?;
-    let entry = args.subject.entry(&program)?;
-    let insight = args.subject.insight(&program, &entry, args.run || !args.subject.input.is_empty())?;
+    let loaded = args.subject.load(args.run || !args.subject.input.is_empty())?;
+    let insight = args.subject.insight(&loaded)?;
     if let Some(path) = &args.html {
         let page = insight::page(&insight);
         let written = output::write_file(path, |file| file.write_all(page.as_bytes()));

@@ -9,6 +9,7 @@ use par::pipeline::Target;
 use par::{Backend, CallOptions, Counters, Options, Profile, Program, Value};
 use par_native::call::{INPUT_HELP, INPUT_LONG_HELP};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Which program, and how it is run.
@@ -40,6 +41,13 @@ pub struct Subject {
     compile: Compile,
 }
 
+/// A compiled program, and what it is to be called with.
+pub struct Loaded {
+    program: Arc<Program>,
+    entry: String,
+    values: Option<Vec<Value>>,
+}
+
 /// Back ends that have bulk operations to look at.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Machine {
@@ -59,32 +67,35 @@ impl Machine {
 }
 
 impl Subject {
-    /// Compiles the program.
-    pub fn load(&self) -> Result<Program, Status> {
+    /// The program for a run, compiled; with its entry point, and the arguments if it is to be run.
+    pub fn load(&self, run: bool) -> Result<Loaded, Status> {
         self.messages.choose();
-        source::load(&self.file, &Options { device: self.device, ..self.compile.options(false) })
+        let options = Options { device: self.device, ..self.compile.options(false) };
+        let program = Arc::new(source::load(&self.file, &options)?);
+        let entry = program.choose_entry(self.entry.as_deref()).map_err(|m| status::fail(&m))?;
+        let values = run.then(|| input::read(entry, &self.input)).transpose().map_err(|m| status::fail(&m))?;
+        let entry = entry.name.clone();
+        let special = values.as_ref().map(|values| program.for_arguments(&entry, values, &self.options()));
+        let special = special.transpose().map_err(|f| status::failure(&f))?.flatten();
+        Ok(Loaded { program: special.unwrap_or(program), entry, values })
     }
 
-    /// The name of the entry point.
-    pub fn entry(&self, program: &Program) -> Result<String, Status> {
-        let entry = program.choose_entry(self.entry.as_deref()).map_err(|m| status::fail(&m))?;
-        Ok(entry.name.clone())
+    fn options(&self) -> CallOptions {
+        CallOptions { backend: self.backend.parts().0, threads: self.threads, ..CallOptions::default() }
     }
 
     /// Insight into an entry point; with the costs of its runs if it is to be run.
-    pub fn insight<'p>(&self, program: &'p Program, name: &str, run: bool) -> Result<Insight<'p>, Status> {
-        let insight = Insight::new(program, name, self.backend.parts().1).map_err(|f| status::failure(&f))?;
-        if !run {
-            return Ok(insight);
-        }
-        let entry = program.choose_entry(Some(name)).map_err(|m| status::fail(&m))?;
-        let values = input::read(entry, &self.input).map_err(|m| status::fail(&m))?;
-        Ok(insight.with_run(self.measure(program, name, &values)?))
+    pub fn insight<'p>(&self, loaded: &'p Loaded) -> Result<Insight<'p>, Status> {
+        let Loaded { program, entry, values } = loaded;
+        let insight = Insight::new(program, entry, self.backend.parts().1).map_err(|f| status::failure(&f))?;
+        Ok(match values {
+            Some(values) => insight.with_run(self.measure(program, entry, values)?),
+            None => insight,
+        })
     }
 
     fn measure(&self, program: &Program, entry: &str, values: &[Value]) -> Result<RunCost, Status> {
-        let (backend, target) = self.backend.parts();
-        let options = CallOptions { backend, threads: self.threads, ..CallOptions::default() };
+        let (target, options) = (self.backend.parts().1, self.options());
         let profiled = |counting: bool| {
             let start = Instant::now();
             let result = program.profile(entry, values.to_vec(), &options, counting);

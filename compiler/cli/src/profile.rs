@@ -28,9 +28,8 @@ pub struct Args {
 
 /// Compiles, runs, and shows what took how long.
 pub fn profile(args: &Args) -> Result<Status, Status> {
-    let program = args.subject.load()?;
-    let entry = args.subject.entry(&program)?;
-    let insight = args.subject.insight(&program, &entry, true)?;
+    let loaded = args.subject.load(true)?;
+    let insight = args.subject.insight(&loaded)?;
     let text = match (&insight.run, args.json) {
         (Some(run), false) => insight::table(&insight, run, args.top, color()),
         _ => format!("{}\n", insight::json(&insight)),

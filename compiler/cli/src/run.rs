@@ -162,10 +162,10 @@ impl Callee for Running<'_> {
     }
 }
 
-/// Compiles the program for a back end.
+/// Compiles the program for a back end. On the processor, machine code is made when the arguments are known, which may have a program of their own.
 fn prepare(program: &Program, backend: Backend) -> Result<(), Status> {
     let line = progress::Line::new("compiling");
-    let prepared = program.prepare(backend);
+    let prepared = program.prepare(if backend == Backend::Cpu { Backend::FlatInterp } else { backend });
     drop(line);
     prepared.map_err(|f| status::failure(&f))
 }

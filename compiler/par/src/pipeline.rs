@@ -10,6 +10,7 @@ use crate::imports::{FileSystem, Imports, Loader};
 use crate::outline::outline;
 use crate::tuning::Tuning;
 use crate::warnings::Warnings;
+use crate::program::{Sizes, fix};
 use crate::{copies, insight, library};
 use par_check::thir;
 use par_ir::verify::{verify_core, verify_flat};
@@ -108,7 +109,12 @@ pub struct Options {
     pub check_scatter: bool,
     /// Of several values that a `scatter` writes to one index, the last one wins; `tuning` is not used.
     pub reproducible: bool,
+    /// On the processor, lengths of short rows are constants in a program of their own for arguments with so many elements; none: never.
+    pub constant_sizes: Option<usize>,
 }
+
+/// Elements of a call's arguments from which on a program for their sizes is worth compiling.
+const CONSTANT_SIZES_FROM: usize = 1 << 10;
 
 impl Default for Options {
     /// Verification in debug builds; imports from the file system.
@@ -124,6 +130,7 @@ impl Default for Options {
             device: 0,
             check_scatter: false,
             reproducible: false,
+            constant_sizes: Some(CONSTANT_SIZES_FROM),
             verify: cfg!(debug_assertions),
             dump_after: Vec::new(),
             keep_stages: false,
@@ -303,15 +310,41 @@ impl Pipeline<'_> {
         self.after_core(LOWER.name, &core)?;
         self.keep_chosen(&mut core);
         let written = insight::written(&core);
-        for pass in pass::CORE_PASSES {
-            self.step(pass.name, || (pass.run)(&mut core));
-            self.after_core(pass.name, &core)?;
-        }
+        self.passes(&mut core)?;
         self.copies(&core, &mut parsed);
         if fatal(&parsed.diagnostics) {
             return Err(parsed.rejected());
         }
         Ok(Front { sources: parsed.sources, core, typed: None, written, warnings: parsed.diagnostics })
+    }
+
+    fn passes(&self, core: &mut core::Program) -> Result<(), Failure> {
+        for pass in pass::CORE_PASSES {
+            self.step(pass.name, || (pass.run)(core));
+            self.after_core(pass.name, core)?;
+        }
+        Ok(())
+    }
+
+    /// Optimised CORE of one entry point of a program without mistakes, for arguments of these sizes.
+    pub(crate) fn lowered_for(
+        &self,
+        thir: &thir::Program,
+        sources: &Sources,
+        entry: &str,
+        sizes: &Sizes,
+    ) -> Result<core::Program, Failure> {
+        let lower = || par_check::lower::lower(thir, sources, self.lowering(), &|_| false);
+        let bug = |message: &str| Failure::Bug(Bug { pass: LOWER.name.into(), message: message.into() });
+        let mut core = self.step(LOWER.name, lower).0.ok_or_else(|| bug("it was lowered before"))?;
+        let is_entry = |f: &core::Fun| f.entry.as_ref().is_some_and(|e| e.name == entry);
+        let at = core.funs.iter().position(is_entry).ok_or_else(|| bug("the entry point was there before"))?;
+        core.keep_only(core::FunId(at as u32));
+        if let Some(fun) = core.funs.iter_mut().find(|f| is_entry(f)) {
+            fix(fun, sizes, &mut core.vars);
+        }
+        self.passes(&mut core)?;
+        Ok(core)
     }
 
     /// Drops what the chosen entry point does not need.

@@ -15,11 +15,14 @@ use par_passes::flatten::{self, Flattened, Target};
 use par_runtime::ranks::Ranks;
 use par_runtime::{CancelToken, Column, ErrorKind, Profile, RuntimeError, Value, cancel, pool};
 use par_syntax::{Diagnostic, Sources};
+use sizes::BySizes;
+pub(crate) use sizes::{Sizes, fix};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 #[cfg_attr(target_family = "wasm", path = "program/no_machine.rs")]
 mod machine;
+mod sizes;
 
 use machine::Machine;
 #[cfg(not(target_family = "wasm"))]
@@ -127,6 +130,8 @@ pub struct Program {
     machine: Machine,
     /// The same program with less memory, if it has work that can be cut or made again.
     smaller: OnceLock<Option<Box<Program>>>,
+    /// The same program for short rows of certain lengths.
+    by_sizes: BySizes,
     asked: OnceLock<Asked>,
     /// For the interpreters of CORE and of FLAT.
     prepared: [OnceLock<Prepared>; 2],
@@ -175,6 +180,7 @@ impl Program {
             flat_for_gpus: OnceLock::new(),
             machine: Machine::default(),
             smaller: OnceLock::new(),
+            by_sizes: BySizes::default(),
             asked: OnceLock::new(),
             prepared: Default::default(),
             options: options.clone(),
@@ -330,7 +336,9 @@ impl Program {
     pub fn call(&self, entry: &str, args: Vec<Value>, options: &CallOptions) -> Result<Value, RunFailure> {
         cancel::watched(&options.cancel, || {
             let kept = if options.locate { self.kept(&args) } else { None };
-            let result = self.call_watched(entry, args, options, &mut Measure::Nothing);
+            let special = self.for_arguments(entry, &args, options)?;
+            let program = special.as_deref().unwrap_or(self);
+            let result = program.call_watched(entry, args, options, &mut Measure::Nothing);
             match (result, kept) {
                 (Err(RunFailure::Error(e)), Some(args)) => Err(self.located(entry, args, e, options).into()),
                 (result, _) => result,

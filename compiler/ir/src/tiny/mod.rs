@@ -38,6 +38,8 @@ pub struct Tiny<'v> {
     /// Rows that are read where they are.
     views: HashMap<Var, (Var, Vec<Atom>)>,
     types: HashMap<Var, Type>,
+    /// The same of what differs from position to position, and comes from outside the current body.
+    rows: HashMap<Var, Type>,
     /// Scalars by their new names.
     subst: Subst,
     /// Functions that take and give elements instead of small arrays.
@@ -68,6 +70,7 @@ impl<'v> Tiny<'v> {
             cheap: HashSet::new(),
             views: HashMap::new(),
             types,
+            rows: HashMap::new(),
             subst: Subst::new(),
             scalarised,
             most: tuning::TINY_ELEMENTS,
@@ -107,7 +110,10 @@ impl<'v> Tiny<'v> {
     /// The body of an operator's lambda, in which everything else stays what it is. Its results may be `folded` by what comes after
     /// the operator. None if it must stay as it is.
     pub fn body(&mut self, body: &Body, folded: bool) -> Option<Body> {
-        self.most = worth::most(body);
+        // What is in a nest that stays one, stays.
+        if self.depth == 0 || self.longest() == tuning::TINY_ELEMENTS {
+            self.most = worth::most(body, &self.rows);
+        }
         let (mut stms, before) = (Vec::new(), (self.taken, self.folded));
         (self.taken, self.folded) = (false, folded);
         self.depth += 1;
@@ -131,6 +137,11 @@ impl<'v> Tiny<'v> {
         let types: Vec<Type> = ret.iter().map(|p| p.ty.clone()).collect();
         let body = self.scope(body, &types);
         Some((params, body?))
+    }
+
+    /// Rows of an operator, and iterations of a loop, that are written out at most.
+    fn longest(&self) -> usize {
+        if self.most < tuning::TINY_PICKED { self.most } else { tuning::TINY_ELEMENTS }
     }
 
     fn strictly<T>(&mut self, run: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {

@@ -10,13 +10,15 @@
 //! ```
 //!
 //! They are moved where vertical fusion takes them in, with all of their dimensions: nothing is computed there, so nothing is lost by reading an
-//! element more than once.
+//! element more than once. Outside of nests they are not moved into loops: there an array in the right order, made once, is read faster. Arrays of a few
+//! elements become scalars in any order.
 
 use super::parts::rows;
 use super::{Fuser, may_fuse, may_sink, small_enough};
 use crate::core::views::View;
 use par_ir::core::{Body, Exp, Lambda, Stm};
 use par_ir::stack::deeper;
+use par_ir::{tiny, tuning};
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
 
@@ -24,13 +26,14 @@ use par_ir::visit::Code;
 pub(super) fn sink(body: &mut Body, fuser: &Fuser) {
     let counts = |v: Var| fuser.iotas.contains(&v);
     for at in (0..body.stms.len()).rev() {
-        if View::of(&body.stms[at].exp, &counts).is_none() {
+        let stm = &body.stms[at];
+        if View::of(&stm.exp, &counts).is_none() || tiny::sizes(&stm.pat[0].ty, tuning::TINY_ELEMENTS).is_some() {
             continue;
         }
-        let v = body.stms[at].pat[0].var;
+        let v = stm.pat[0].var;
         let Some(user) = only_user(body, v).filter(|user| may_sink(body, at, *user)) else { continue };
         let view = body.stms[at].clone();
-        if put_inside(&mut body.stms[user], &view) {
+        if put_inside(&mut body.stms[user], &view, fuser.in_rows) {
             body.stms.remove(at);
         }
     }
@@ -44,26 +47,30 @@ fn only_user(body: &Body, v: Var) -> Option<usize> {
 }
 
 /// Puts the view before the operator that reads it, if that is inside of this statement.
-fn put_inside(stm: &mut Stm, view: &Stm) -> bool {
+fn put_inside(stm: &mut Stm, view: &Stm, in_rows: bool) -> bool {
     let v = view.pat[0].var;
+    if matches!(stm.exp, Exp::Loop { .. }) && !in_rows {
+        return false;
+    }
+    let in_rows = in_rows || stm.exp.is_soac();
     let mut operands = stm.exp.inputs().is_some_and(|all| all.contains(&v));
     stm.exp.for_each_operand(&mut |a| operands |= a == Atom::Var(v));
     let mut inside = 0;
     stm.exp.for_each_body(|b| inside += usize::from(b.mentions(v)));
     let mut is_put = false;
     if !operands && inside == 1 && !stm.pat.mentions(v) {
-        stm.exp.for_each_body_mut(|b| is_put |= b.mentions(v) && deeper(|| put_into(b, view)));
+        stm.exp.for_each_body_mut(|b| is_put |= b.mentions(v) && deeper(|| put_into(b, view, in_rows)));
     }
     is_put
 }
 
-fn put_into(body: &mut Body, view: &Stm) -> bool {
+fn put_into(body: &mut Body, view: &Stm, in_rows: bool) -> bool {
     let Some(user) = only_user(body, view.pat[0].var) else { return false };
     if reads(&body.stms[user], view) {
         body.stms.insert(user, view.clone());
         return true;
     }
-    put_inside(&mut body.stms[user], view)
+    put_inside(&mut body.stms[user], view, in_rows)
 }
 
 /// True if an operator will read the elements of all dimensions of what a statement makes.
