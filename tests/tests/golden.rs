@@ -56,3 +56,12 @@ fn in_chunks_of_one_row() {
 fn in_chunks_of_seven_rows() {
     in_chunks_of(7);
 }
+
+/// Programs for the sizes of small arguments, too.
+#[test]
+fn with_constant_sizes() {
+    let options = Options { constant_sizes: Some(0), ..Options::default() };
+    for folder in NESTS {
+        run_all_with(&programs(&root().join("tests/golden").join(folder)), &options);
+    }
+}

@@ -6,6 +6,7 @@ use par::Options;
 use par::pipeline::{Splitting, Versions};
 use par::tuning::Tuning;
 use par::warnings::{self, Warnings};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 fn warnings_help() -> String {
@@ -34,6 +35,9 @@ pub struct Compile {
     /// evaluation. With `--memory-limit` that is done where memory is short
     #[arg(long, value_name = "LOOPS", default_value = "0", value_parser = clap::value_parser!(u32).range(..=8))]
     checkpoints: u32,
+    /// On the processor, compile a program of its own for short rows of a call's lengths if its arguments have so many elements [default: 1024]; or `never`
+    #[arg(long, value_name = "ELEMENTS", value_parser = least_elements)]
+    constant_sizes: Option<Least>,
     /// Fail where a scatter writes two different values to one index, and name the first of them
     #[arg(long)]
     check_scatter: bool,
@@ -41,6 +45,26 @@ pub struct Compile {
     /// constant is a multiplication
     #[arg(long)]
     fast_math: bool,
+}
+
+/// Elements of arguments from which on their sizes are constants; none: never.
+#[derive(Clone, Copy, Debug)]
+struct Least(Option<usize>);
+
+impl fmt::Display for Least {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(n) => write!(f, "{n}"),
+            None => f.write_str("never"),
+        }
+    }
+}
+
+fn least_elements(text: &str) -> Result<Least, String> {
+    match text {
+        "never" => Ok(Least(None)),
+        _ => text.parse().map(|n| Least(Some(n))).map_err(|_| "a number of elements, or `never`".into()),
+    }
 }
 
 /// The versions as they are named on the command line.
@@ -74,8 +98,18 @@ impl Compile {
         let versions = self.force_version.into();
         let splitting = self.force_split.map_or(default.splitting, Splitting::Rows);
         let Compile { check_scatter, fast_math, checkpoints, .. } = *self;
-        let verify = verify || default.verify;
-        Options { verify, warnings, versions, splitting, check_scatter, fast_math, checkpoints, ..default }
+        let constant_sizes = self.constant_sizes.map_or(default.constant_sizes, |least| least.0);
+        Options {
+            verify: verify || default.verify,
+            warnings,
+            versions,
+            splitting,
+            check_scatter,
+            fast_math,
+            checkpoints,
+            constant_sizes,
+            ..default
+        }
     }
 
     /// The same options as arguments.
@@ -86,8 +120,9 @@ impl Compile {
         let checked = self.check_scatter.then(|| "--check-scatter".to_string());
         let fast = self.fast_math.then(|| "--fast-math".to_string());
         let checkpoints = format!("--checkpoints={}", self.checkpoints);
+        let sizes = self.constant_sizes.map(|least| format!("--constant-sizes={least}"));
         let warnings = self.warnings.iter().chain(&self.deny).map(|w| format!("-W{w}"));
-        warnings.chain(forced).chain(split).chain(checked).chain(fast).chain([checkpoints]).collect()
+        warnings.chain(forced).chain(split).chain(checked).chain(fast).chain(sizes).chain([checkpoints]).collect()
     }
 }
 

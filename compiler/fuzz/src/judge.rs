@@ -3,7 +3,7 @@
 //! The reference is the interpreter on CORE as lowering made it. Against it stand the interpreter after every pass,
 //! the flat interpreter on what flattening makes of each of these programs, and machine code with one and with two
 //! threads, once with work cut into the smallest chunks; then the flat and the sequential version and work by one and by three rows
-//! in turn, on the flat interpreter and as machine code; if the case says so, by CUDA and on several ranks as well; and with derivatives that keep fewer states. Both must count the same costs. Values must be equal; floats exactly, for programs must not depend on an order that the language leaves open. Where they
+//! in turn, on the flat interpreter and as machine code, and so the program in which short rows of the arguments have constant lengths; if the case says so, by CUDA and on several ranks as well; and with derivatives that keep fewer states. Both must count the same costs. Values must be equal; floats exactly, for programs must not depend on an order that the language leaves open. Where they
 //! do, floats may differ by rounding, except between numbers of threads, of which there are more then. A
 //! call must fail everywhere or nowhere. Which of several errors is reported may differ between the reference and
 //! flattened code, but not between runs of one flattened program.
@@ -18,6 +18,7 @@ use par_runtime::ranks::Ranks;
 use par_runtime::{ErrorKind, Prim};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// In which way something is wrong.
@@ -150,6 +151,9 @@ const VARIANTS: [(&str, Versions, Splitting); 4] = [
 /// Name of the variant whose derivatives keep the state of some iterations only.
 const CHECKPOINTS: &str = "checkpoints";
 
+/// Name of the program in which sizes of arguments are constants.
+const CONSTANT_SIZES: &str = "constant sizes";
+
 type Outcomes<T> = Result<T, Box<Finding>>;
 
 struct Judge<'a> {
@@ -159,6 +163,8 @@ struct Judge<'a> {
     stages: Vec<(String, Program)>,
     /// The last of them, flattened in other ways.
     variants: Vec<(&'static str, Program)>,
+    /// The last of them, with programs for the sizes of arguments.
+    sized: Option<Program>,
 }
 
 fn finding<T>(kind: Kind, stage: &str, message: impl Into<String>, call: Option<usize>) -> Outcomes<T> {
@@ -167,7 +173,7 @@ fn finding<T>(kind: Kind, stage: &str, message: impl Into<String>, call: Option<
 
 /// The program, whose derivatives keep the state of some iterations only.
 fn with_checkpoints(case: &Case) -> Outcomes<Program> {
-    let options = Options { verify: true, checkpoints: 1, ..Options::default() };
+    let options = Options { verify: true, checkpoints: 1, constant_sizes: None, ..Options::default() };
     match watch::guarded(|| par::compile(&case.source, "fuzz.par", &options)) {
         Err(panic) => finding(Kind::Panic, CHECKPOINTS, panic, None),
         Ok(Err(failure)) => {
@@ -196,7 +202,7 @@ fn others(program: &Program, variants: Vec<(&'static str, Program)>) -> Vec<(&'s
 
 impl Judge<'_> {
     fn new<'a>(case: &'a Case, limits: &'a Limits) -> Outcomes<Judge<'a>> {
-        let options = Options { verify: true, keep_stages: true, ..Options::default() };
+        let options = Options { verify: true, keep_stages: true, constant_sizes: None, ..Options::default() };
         let token = CancelToken::new();
         let compiled = watch::guarded(|| {
             within(limits.other, &token, || par::compile_until(&case.source, "fuzz.par", &options, &token))
@@ -214,7 +220,8 @@ impl Judge<'_> {
         let last = stages.last().map(|s| &s.1);
         let variants = last.map(|last| {
             let variant = |(name, versions, splitting)| {
-                let options = Options { verify: true, versions, splitting, ..Options::default() };
+                let options =
+                    Options { verify: true, versions, splitting, constant_sizes: None, ..Options::default() };
                 (name, last.variant(&options))
             };
             VARIANTS.map(variant).into()
@@ -226,7 +233,9 @@ impl Judge<'_> {
         if let Some(last) = stages.last() {
             variants = others(&last.1, variants);
         }
-        Ok(Judge { case, limits, stages, variants })
+        let options = Options { verify: true, constant_sizes: Some(0), ..Options::default() };
+        let sized = stages.last().map(|last| last.1.variant(&options));
+        Ok(Judge { case, limits, stages, variants, sized })
     }
 
     fn run(&mut self) -> Outcomes<Verdict> {
@@ -276,6 +285,11 @@ impl Judge<'_> {
         if self.case.ranks {
             self.on_ranks(name, last, i)?;
         }
+        if let Some(special) = self.for_sizes(i)? {
+            let flat = self.outcome(&special, i, on(Backend::FlatInterp), self.limits.other);
+            self.compare(&expected, &flat, &format!("{CONSTANT_SIZES}, flat-interp"), i, Same::Meaning)?;
+            self.machine(CONSTANT_SIZES, &special, &flat, i, &[(2, false)])?;
+        }
         for (name, variant) in &self.variants {
             if self.case.ranks {
                 self.on_ranks(name, variant, i)?;
@@ -285,6 +299,21 @@ impl Judge<'_> {
             self.machine(name, variant, &flat, i, &[(2, false)])?;
         }
         Ok(expected)
+    }
+
+    /// The program for the sizes of a call's arguments, if there is one.
+    fn for_sizes(&self, i: usize) -> Outcomes<Option<Arc<Program>>> {
+        let Some(sized) = &self.sized else { return Ok(None) };
+        let call = &self.case.calls[i];
+        let Ok(args) = arguments(sized, call) else { return Ok(None) };
+        match watch::guarded(|| sized.for_arguments(&call.entry, &args, &CallOptions::default())) {
+            Err(panic) => finding(Kind::Panic, CONSTANT_SIZES, panic, Some(i)),
+            Ok(Err(failure)) => {
+                let (kind, message) = classify(&failure);
+                finding(kind, CONSTANT_SIZES, message, Some(i))
+            }
+            Ok(Ok(special)) => Ok(special),
+        }
     }
 
     /// Compares machine code with the flat interpreter, and what both count. What rounds, runs with more threads.
