@@ -24,6 +24,7 @@ fn updates(program: &Program, entry: &str, args: &[Value]) -> Option<(usize, BTr
         input_bytes: 0,
         target: Target::Processor,
         threads: 1,
+        constants: Vec::new(),
     };
     let insight = Insight::new(program, entry, Target::Processor).ok()?.with_run(run);
     let updates: Vec<_> =

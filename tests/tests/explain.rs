@@ -178,6 +178,7 @@ fn with_run<'p>(program: &'p Program, entry: &str, input: &str) -> Insight<'p> {
         input_bytes: 0,
         target: Target::Processor,
         threads: 1,
+        constants: Vec::new(),
     })
 }
 

@@ -116,7 +116,8 @@ impl Subject {
             n => n,
         };
         let input_bytes = values.iter().map(size).sum();
-        Ok(RunCost { runs: self.runs as usize, time, profile, input_bytes, target, threads })
+        let constants = program.constants().to_vec();
+        Ok(RunCost { runs: self.runs as usize, time, profile, input_bytes, target, threads, constants })
     }
 }
 

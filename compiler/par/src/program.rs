@@ -132,6 +132,8 @@ pub struct Program {
     smaller: OnceLock<Option<Box<Program>>>,
     /// The same program for short rows of certain lengths.
     by_sizes: BySizes,
+    /// The lengths that it is for, as `k = 4`.
+    constants: Vec<String>,
     asked: OnceLock<Asked>,
     /// For the interpreters of CORE and of FLAT.
     prepared: [OnceLock<Prepared>; 2],
@@ -181,6 +183,7 @@ impl Program {
             machine: Machine::default(),
             smaller: OnceLock::new(),
             by_sizes: BySizes::default(),
+            constants: Vec::new(),
             asked: OnceLock::new(),
             prepared: Default::default(),
             options: options.clone(),

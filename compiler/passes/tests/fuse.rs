@@ -352,3 +352,52 @@ fn rows_of_which_columns_are_summed_never_exist() {
 fn rows_that_are_used_again_are_stored() {
     assert_shows!(columns("[%n][%m]f32"));
 }
+
+/// A product of two matrices for each row, or in a loop, as `body` says.
+fn products(body: &str) -> String {
+    fused(&format!(
+        "fun f@0 (%n: i64, %a: [%n][%n]f32, %b: [%n][%n]f32, %t: i64) -> (%r: [%n][%n]f32) {{
+           let (%is: [%n]i64) = iota %n
+           let (%bt: [%n][%n]f32) = map %n (%is) \\(%j: i64) -> ([%n]f32) {{
+             let (%row: [%n]f32) = map %n (%is) \\(%i: i64) -> (f32) {{
+               let (%e: f32) = %b[%i, %j]
+               in (%e)
+             }}
+             in (%row)
+           }}
+           {body}
+           in (%c)
+         }}"
+    ))
+}
+
+const PRODUCT: &str = "map %n (%a) \\(%x: [%n]f32) -> ([%n]f32) {
+             let (%z: [%n]f32) = map %n (%bt) \\(%y: [%n]f32) -> (f32) {
+               let (%s: f32) = reduce %n (%x, %y) \\(%p: f32, %q: f32) -> (f32) {
+                 let (%pq: f32) = mul.f32 (%p, %q)
+                 in (%pq)
+               } op \\(%u: f32, %v: f32) -> (f32) {
+                 let (%w: f32) = add.f32 (%u, %v)
+                 in (%w)
+               } neutral (0.0f32)
+               in (%s)
+             }
+             in (%z)
+           }";
+
+#[test]
+fn exchanged_dimensions_are_read_where_they_are() {
+    assert_shows!(products(&format!("let (%c: [%n][%n]f32) = {PRODUCT}")));
+}
+
+/// Once for all iterations, if it is not for each row of a nest.
+#[test]
+fn exchanged_dimensions_are_made_before_a_loop() {
+    assert_shows!(products(&format!(
+        "let (%c: [%n][%n]f32) = loop (%k: [%n][%n]f32 = %a) for %l: i64 < %t do {{
+           let (%m: [%n][%n]f32) = {}
+           in (%m)
+         }}",
+        PRODUCT.replace("%a", "%k")
+    )));
+}

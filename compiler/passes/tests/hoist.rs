@@ -116,3 +116,21 @@ fn what_depends_on_inner_rows_only_leaves_the_outer_map() {
         &[HOIST]
     ));
 }
+
+#[test]
+fn how_often_a_loop_repeats_is_known_before() {
+    assert_shows!(transformed(
+        "fun f@0 (%n: i64, %xs: [%n]i64, %t: i64) -> (%r: [%n]i64) {
+           let (%zs: [%n]i64) = map %n (%xs) \\(%x: i64) -> (i64) {
+             let (%k: i32) = conv.i64.i32 (%t)
+             let (%y: i64) = loop (%s: i64 = %x) for %i: i32 < %k do {
+               let (%d: i64) = add.i64 (%s, %s)
+               in (%d)
+             }
+             in (%y)
+           }
+           in (%zs)
+         }",
+        &[HOIST]
+    ));
+}

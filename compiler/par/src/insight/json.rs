@@ -58,5 +58,6 @@ fn run(r: &RunCost) -> Value {
         "input_bytes": r.input_bytes,
         "peak_bytes": r.profile.peak_bytes,
         "counters": counters(&r.profile.total),
+        "constants": r.constants,
     })
 }

@@ -268,9 +268,9 @@ pub(super) fn summary(run: &RunCost) -> String {
 }
 
 /// The counters in words.
-pub(super) fn totals(run: &RunCost) -> [String; 2] {
+pub(super) fn totals(run: &RunCost) -> Vec<String> {
     let c = &run.profile.total;
-    [
+    let mut lines = vec![
         format!(
             "{}, {}, {} scalar operations and accesses",
             of(c.launches, "launch", "launches"),
@@ -283,7 +283,11 @@ pub(super) fn totals(run: &RunCost) -> [String; 2] {
             bytes(run.profile.peak_bytes),
             bytes(run.input_bytes)
         ),
-    ]
+    ];
+    if !run.constants.is_empty() {
+        lines.push(format!("compiled for arguments with {}", run.constants.join(", ")));
+    }
+    lines
 }
 
 /// Cost of a run of an operation.

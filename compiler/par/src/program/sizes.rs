@@ -63,9 +63,18 @@ impl Program {
         let pipeline = Pipeline { options: &self.options, trace: &trace };
         let lower = || pipeline.lowered_for(typed, &self.sources, entry, &sizes);
         let core = stacker::maybe_grow(STACK / 4, STACK, lower)?;
-        let program = Arc::new(Program { typed: None, ..self.flattened_from(core, &self.options) });
+        let fun = self.core.funs.iter().find(|f| is_entry(&f.entry, entry));
+        let name = |at: usize| fun.map_or("", |f| self.core.vars.name(f.params[at].var));
+        let constants = sizes.iter().map(|(at, n)| format!("{} = {n}", name(*at))).collect();
+        let program = self.flattened_from(core, &self.options);
+        let program = Arc::new(Program { typed: None, constants, ..program });
         known.push(Made { entry: entry.to_string(), sizes, program: program.clone() });
         Ok(Some(program))
+    }
+
+    /// Sizes of arguments that are constants in this program, as `k = 4`: it is for such arguments only.
+    pub fn constants(&self) -> &[String] {
+        &self.constants
     }
 
     /// The sizes that become constants: lengths of short rows, and all sizes of small arrays, if there is much to do.
