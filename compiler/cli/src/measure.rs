@@ -73,7 +73,8 @@ impl Subject {
         let options = Options { device: self.device, ..self.compile.options(false) };
         let program = Arc::new(source::load(&self.file, &options)?);
         let entry = program.choose_entry(self.entry.as_deref()).map_err(|m| status::fail(&m))?;
-        let values = run.then(|| input::read(entry, &self.input)).transpose().map_err(|m| status::fail(&m))?;
+        let values =
+            run.then(|| input::read(entry, &self.input)).transpose().map_err(|m| status::fail(&m))?;
         let entry = entry.name.clone();
         let special = values.as_ref().map(|values| program.for_arguments(&entry, values, &self.options()));
         let special = special.transpose().map_err(|f| status::failure(&f))?.flatten();
@@ -87,7 +88,8 @@ impl Subject {
     /// Insight into an entry point; with the costs of its runs if it is to be run.
     pub fn insight<'p>(&self, loaded: &'p Loaded) -> Result<Insight<'p>, Status> {
         let Loaded { program, entry, values } = loaded;
-        let insight = Insight::new(program, entry, self.backend.parts().1).map_err(|f| status::failure(&f))?;
+        let insight =
+            Insight::new(program, entry, self.backend.parts().1).map_err(|f| status::failure(&f))?;
         Ok(match values {
             Some(values) => insight.with_run(self.measure(program, entry, values)?),
             None => insight,

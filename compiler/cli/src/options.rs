@@ -122,7 +122,14 @@ impl Compile {
         let checkpoints = format!("--checkpoints={}", self.checkpoints);
         let sizes = self.constant_sizes.map(|least| format!("--constant-sizes={least}"));
         let warnings = self.warnings.iter().chain(&self.deny).map(|w| format!("-W{w}"));
-        warnings.chain(forced).chain(split).chain(checked).chain(fast).chain(sizes).chain([checkpoints]).collect()
+        warnings
+            .chain(forced)
+            .chain(split)
+            .chain(checked)
+            .chain(fast)
+            .chain(sizes)
+            .chain([checkpoints])
+            .collect()
     }
 }
 

@@ -8,9 +8,9 @@
 use crate::failure::{Bug, Failure};
 use crate::imports::{FileSystem, Imports, Loader};
 use crate::outline::outline;
+use crate::program::{Sizes, fix};
 use crate::tuning::Tuning;
 use crate::warnings::Warnings;
-use crate::program::{Sizes, fix};
 use crate::{copies, insight, library};
 use par_check::thir;
 use par_ir::verify::{verify_core, verify_flat};
@@ -338,7 +338,8 @@ impl Pipeline<'_> {
         let bug = |message: &str| Failure::Bug(Bug { pass: LOWER.name.into(), message: message.into() });
         let mut core = self.step(LOWER.name, lower).0.ok_or_else(|| bug("it was lowered before"))?;
         let is_entry = |f: &core::Fun| f.entry.as_ref().is_some_and(|e| e.name == entry);
-        let at = core.funs.iter().position(is_entry).ok_or_else(|| bug("the entry point was there before"))?;
+        let at =
+            core.funs.iter().position(is_entry).ok_or_else(|| bug("the entry point was there before"))?;
         core.keep_only(core::FunId(at as u32));
         if let Some(fun) = core.funs.iter_mut().find(|f| is_entry(f)) {
             fix(fun, sizes, &mut core.vars);

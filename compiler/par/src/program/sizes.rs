@@ -43,7 +43,8 @@ impl Program {
         args: &[Value],
         options: &CallOptions,
     ) -> Result<Option<Arc<Program>>, Failure> {
-        let is_possible = options.backend == Backend::Cpu
+        let is_possible = self.constants.is_empty()
+            && options.backend == Backend::Cpu
             && options.on_ranks().is_none()
             && self.options.tuning.is_none()
             && !args.iter().any(Value::is_in_parts);
@@ -67,7 +68,7 @@ impl Program {
         let name = |at: usize| fun.map_or("", |f| self.core.vars.name(f.params[at].var));
         let constants = sizes.iter().map(|(at, n)| format!("{} = {n}", name(*at))).collect();
         let program = self.flattened_from(core, &self.options);
-        let program = Arc::new(Program { typed: None, constants, ..program });
+        let program = Arc::new(Program { constants, ..program });
         known.push(Made { entry: entry.to_string(), sizes, program: program.clone() });
         Ok(Some(program))
     }
@@ -79,13 +80,15 @@ impl Program {
 
     /// The sizes that become constants: lengths of short rows, and all sizes of small arrays, if there is much to do.
     fn short_sizes(&self, entry: &str, args: &[Value]) -> Sizes {
-        let Some(fun) = self.core.funs.iter().find(|f| is_entry(&f.entry, entry)) else { return Sizes::new() };
-        let columns: Vec<&Column> = args.iter().flat_map(|v| &v.columns).collect();
-        let elements = columns.iter().map(|c| if let Column::Data(a) = c { a.len() } else { 0 });
-        let elements: usize = elements.sum();
+        let columns = || args.iter().flat_map(|v| &v.columns);
+        let elements: usize = columns().map(|c| if let Column::Data(a) = c { a.len() } else { 0 }).sum();
         if self.options.constant_sizes.is_none_or(|least| elements < least) {
             return Sizes::new();
         }
+        let Some(fun) = self.core.funs.iter().find(|f| is_entry(&f.entry, entry)) else {
+            return Sizes::new();
+        };
+        let columns: Vec<&Column> = columns().collect();
         let size = |v: Var| {
             let at = fun.params.iter().position(|p| p.var == v)?;
             if let Column::Size(n) = columns.get(at)? { Some((at, *n)) } else { None }
@@ -117,10 +120,10 @@ fn short(fun: &Fun, size: &dyn Fn(Var) -> Option<i64>) -> HashSet<Var> {
 
 /// Makes parameters of a function constants: its arrays get types with these sizes.
 pub(crate) fn fix(fun: &mut Fun, sizes: &Sizes, vars: &mut Vars) {
-    let mut subst: Subst =
-        sizes.iter().map(|(at, n)| (fun.params[*at].var, Atom::i64(*n))).collect();
+    let mut subst: Subst = sizes.iter().map(|(at, n)| (fun.params[*at].var, Atom::i64(*n))).collect();
     let mut stms = Vec::new();
-    for p in fun.params.iter().filter(|p| sizes.iter().any(|(at, _)| p.ty.mentions(fun.params[*at].var))) {
+    let is_fixed = |p: &&Param| sizes.iter().any(|(at, _)| p.ty.mentions(fun.params[*at].var));
+    for p in fun.params.iter().filter(is_fixed) {
         let ty = p.ty.substituted(&subst);
         let var = vars.fresh_like(p.var);
         subst.insert(p.var, var.into());

@@ -33,7 +33,8 @@ impl View {
             exp = &stm.exp;
         }
         let Exp::Index(of, indices) = exp else { return None };
-        let order = indices.iter().map(|i| counters.iter().position(|c| c == i)).collect::<Option<Vec<_>>>()?;
+        let order =
+            indices.iter().map(|i| counters.iter().position(|c| c == i)).collect::<Option<Vec<_>>>()?;
         let mut sorted = order.clone();
         sorted.sort_unstable();
         let is_permutation = sorted.into_iter().eq(0..counters.len());

@@ -35,7 +35,8 @@ use std::collections::{HashMap, HashSet};
 
 /// Fuses in all functions.
 pub fn run(program: &mut Program) {
-    let mut fuser = Fuser { vars: &mut program.vars, types: HashMap::new(), iotas: HashSet::new(), in_rows: false };
+    let mut fuser =
+        Fuser { vars: &mut program.vars, types: HashMap::new(), iotas: HashSet::new(), in_rows: false };
     for fun in &mut program.funs {
         fuser.register(&fun.params);
         fuser.body(&mut fun.body);

@@ -18,16 +18,18 @@ use super::{Fuser, may_fuse, may_sink, small_enough};
 use crate::core::views::View;
 use par_ir::core::{Body, Exp, Lambda, Stm};
 use par_ir::stack::deeper;
-use par_ir::{tiny, tuning};
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
+use par_ir::{tiny, tuning};
 
 /// Moves what can be moved from a body into the lambdas, loops and arms in it.
 pub(super) fn sink(body: &mut Body, fuser: &Fuser) {
     let counts = |v: Var| fuser.iotas.contains(&v);
     for at in (0..body.stms.len()).rev() {
         let stm = &body.stms[at];
-        if View::of(&stm.exp, &counts).is_none() || tiny::sizes(&stm.pat[0].ty, tuning::TINY_ELEMENTS).is_some() {
+        if View::of(&stm.exp, &counts).is_none()
+            || tiny::sizes(&stm.pat[0].ty, tuning::TINY_ELEMENTS).is_some()
+        {
             continue;
         }
         let v = stm.pat[0].var;
@@ -75,14 +77,17 @@ fn put_into(body: &mut Body, view: &Stm, in_rows: bool) -> bool {
 
 /// True if an operator will read the elements of all dimensions of what a statement makes.
 fn reads(reader: &Stm, made: &Stm) -> bool {
-    let (Exp::Map { width, lam: producer, .. }, Some((w, inputs, lam))) = (&made.exp, rows(&reader.exp)) else {
+    let (Exp::Map { width, lam: producer, .. }, Some((w, inputs, lam))) = (&made.exp, rows(&reader.exp))
+    else {
         return false;
     };
     let v = made.pat[0].var;
     let fits = *width == w && may_fuse(producer, lam) && small_enough(producer, lam);
     let Some(k) = inputs.iter().position(|i| *i == v).filter(|_| fits) else { return false };
     let is_only_input = super::vertical::only_inputs(reader, &[v]) && !reader.pat.mentions(v);
-    is_only_input && inputs.iter().filter(|i| **i == v).count() == 1 && reads_row(&reader.exp, lam, k, producer)
+    is_only_input
+        && inputs.iter().filter(|i| **i == v).count() == 1
+        && reads_row(&reader.exp, lam, k, producer)
 }
 
 /// The same of a row, the operator's parameter `k`, which the producer makes.

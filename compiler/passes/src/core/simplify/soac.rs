@@ -11,8 +11,8 @@
 //! Inside the lambda an element of `iota n` is known to lie in `[0, n)`, a row length not to be negative, and the number of rows not to be 0.
 
 use super::env::Env;
-use crate::core::views::View;
 use super::gather;
+use crate::core::views::View;
 use par_ir::core::{Exp, Lambda, Param, Schedule, Stm};
 use par_ir::ty::{Atom, Dim, Elem, Type, Var};
 use par_runtime::Span;
