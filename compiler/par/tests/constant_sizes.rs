@@ -72,11 +72,15 @@ fn sizes_that_differ_are_the_same_error() {
     assert_eq!(error(&program(Some(0))), wanted);
 }
 
-/// Arguments of ever other sizes do not make ever more programs.
+/// Also where there were ever other sizes before.
 #[test]
-fn a_few_programs_are_kept() {
+fn a_call_does_not_depend_on_those_before() {
     let p = program(Some(0));
-    let sized = |k| constants(&p, "main", &[points(20, 2), points(k, 2)]).is_some();
-    assert_eq!((1..=8).filter(|k| sized(*k)).collect::<Vec<usize>>(), [1, 2, 3, 4]);
-    assert!(sized(1));
+    let sized = |k, d| constants(&p, "paired", &[points(k, d), points(k, d)]);
+    let first = sized(5, 2);
+    assert!(first.is_some());
+    for d in 1..=4 {
+        (1..=17).for_each(|k| assert!(sized(k, d).is_some(), "{k} {d}"));
+    }
+    assert_eq!(sized(5, 2), first);
 }

@@ -8,6 +8,7 @@
 //! error     address of the error record
 //! pos       position of the element, for errors
 //! …         its parameters
+//! rest      address for the results for which there are no registers, if there are such
 //! ```
 //!
 //! and returns a status, 1 after a failed check or cancellation, and its results. The stack is a segment of memory that the
@@ -20,7 +21,7 @@ use super::lanes;
 use super::ranges::Ranges;
 use crate::{free, work};
 use cranelift::prelude::*;
-use cranelift_codegen::ir::{FuncRef, UserFuncName};
+use cranelift_codegen::ir::{FuncRef, MemFlagsData, UserFuncName};
 use cranelift_codegen::isa::CallConv;
 use cranelift_module::{FuncId, Linkage, Module};
 use par_ir::core::{Body, Exp, Fun, FunId, Stm};
@@ -35,7 +36,39 @@ use std::rc::Rc;
 #[derive(Clone)]
 pub struct Callee {
     id: FuncId,
+    returns: Rc<Returns>,
     base_case: Option<Rc<BaseCase>>,
+}
+
+/// Results of a local function: their types, and which are left in memory, each in eight bytes.
+pub struct Returns {
+    types: Vec<Type>,
+    in_memory: Vec<bool>,
+}
+
+impl Returns {
+    /// Registers for results, of integers and of floats; one is for the status.
+    const REGISTERS: [usize; 2] = [6, 8];
+
+    fn of(fun: &Fun) -> Returns {
+        let types: Vec<Type> = fun.ret.iter().map(|p| clif_type(p.ty.prim())).collect();
+        let mut left = Returns::REGISTERS;
+        let in_memory = types.iter().map(|ty| {
+            let left = &mut left[usize::from(ty.is_float())];
+            let is_full = *left == 0;
+            *left = left.saturating_sub(1);
+            is_full
+        });
+        Returns { in_memory: in_memory.collect(), types }
+    }
+
+    fn in_registers(&self) -> impl Iterator<Item = Type> {
+        self.types.iter().zip(&self.in_memory).filter(|(_, m)| !**m).map(|(ty, _)| *ty)
+    }
+
+    fn bytes(&self) -> u32 {
+        8 * self.in_memory.iter().filter(|m| **m).count() as u32
+    }
 }
 
 /// The compiled functions that a kernel may call.
@@ -47,8 +80,8 @@ pub struct Calls {
     references: HashMap<FunId, FuncRef>,
     /// Lowest address for the stack.
     lowest: Option<Value>,
-    /// Types of the results, if this is a local function.
-    returns: Option<Vec<Type>>,
+    /// The results, if this is a local function, and the address for those without registers.
+    returns: Option<(Rc<Returns>, Option<Value>)>,
     /// The function itself, and where it starts again with other arguments.
     start: Option<(FunId, Block)>,
     /// Leaves the function after a callee failed, once there is a call.
@@ -81,11 +114,13 @@ impl<M: Module> Compiler<'_, M> {
         for f in &funs {
             let fun = &self.locals[f.0 as usize];
             let symbol = format!("{name}_{}_{}", fun.name, f.0);
-            let signature = self.local_signature(fun);
+            let returns = Rc::new(Returns::of(fun));
+            let signature = self.local_signature(fun, &returns);
             let id = self.module.declare_function(&symbol, Linkage::Local, &signature);
             // What is counted is counted by the function.
             let base_case = if self.counting { None } else { BaseCase::of(fun).map(Rc::new) };
-            callees.insert(*f, Callee { id: id.map_err(|e| format!("{symbol}: {e:?}"))?, base_case });
+            let id = id.map_err(|e| format!("{symbol}: {e:?}"))?;
+            callees.insert(*f, Callee { id, returns, base_case });
         }
         for f in funs {
             self.local(f, name, &callees, checks)?;
@@ -93,12 +128,13 @@ impl<M: Module> Compiler<'_, M> {
         Ok(callees)
     }
 
-    fn local_signature(&self, fun: &Fun) -> Signature {
+    fn local_signature(&self, fun: &Fun, returns: &Returns) -> Signature {
         let mut signature = Signature::new(CallConv::Tail);
         signature.params.extend([AbiParam::new(types::I64); 4]);
         signature.params.extend(fun.params.iter().map(|p| AbiParam::new(clif_type(p.ty.prim()))));
+        signature.params.extend((returns.bytes() > 0).then(|| AbiParam::new(types::I64)));
         signature.returns.push(AbiParam::new(types::I8));
-        signature.returns.extend(fun.ret.iter().map(|p| AbiParam::new(clif_type(p.ty.prim()))));
+        signature.returns.extend(returns.in_registers().map(AbiParam::new));
         signature
     }
 
@@ -111,8 +147,8 @@ impl<M: Module> Compiler<'_, M> {
     ) -> Result<(), String> {
         par_runtime::cancel::poll();
         let fun = &self.locals[f.0 as usize];
-        let id = callees[&f].id;
-        self.context.func.signature = self.local_signature(fun);
+        let Callee { id, ref returns, .. } = callees[&f];
+        self.context.func.signature = self.local_signature(fun, returns);
         self.context.func.name = UserFuncName::user(0, id.as_u32());
         let config = self.module.isa().frontend_config();
         let mut b = FunctionBuilder::new(&mut self.context.func, &mut self.builder_context);
@@ -123,12 +159,13 @@ impl<M: Module> Compiler<'_, M> {
         let start = b.create_block();
         let operands: Vec<Value> =
             fun.params.iter().map(|p| b.append_block_param(start, clif_type(p.ty.prim()))).collect();
-        b.ins().jump(start, &args(&params[4..]));
+        let (own, rest) = params[4..].split_at(fun.params.len());
+        b.ins().jump(start, &args(own));
         b.switch_to_block(start);
         let mut calls = Calls::of_kernel(callees);
         calls.lowest = Some(params[0]);
         calls.start = Some((f, start));
-        calls.returns = Some(fun.ret.iter().map(|p| clif_type(p.ty.prim())).collect());
+        calls.returns = Some((returns.clone(), rest.first().copied()));
         let mut e = Emitter {
             b,
             module: &mut self.module,
@@ -172,13 +209,13 @@ impl Emitter<'_> {
 
     /// Leaves the function because something failed.
     pub fn leave(&mut self) {
-        let Some(returns) = self.calls.returns.clone() else {
+        let Some((returns, _)) = self.calls.returns.clone() else {
             let failure = self.i64(-1);
             self.b.ins().return_(&[failure]);
             return;
         };
         let mut results = vec![self.b.ins().iconst(types::I8, 1)];
-        for ty in returns {
+        for ty in returns.in_registers() {
             results.push(match ty {
                 types::F32 => self.b.ins().f32const(0.0),
                 types::F64 => self.b.ins().f64const(0.0),
@@ -219,10 +256,29 @@ impl Emitter<'_> {
                 _ => {}
             }
         }
-        let mut results = self.body(body)?;
-        results.insert(0, self.b.ins().iconst(types::I8, 0));
-        self.b.ins().return_(&results);
+        let results = self.body(body)?;
+        self.give(results);
         Ok(())
+    }
+
+    /// Returns a local function's results.
+    fn give(&mut self, results: Vec<Value>) {
+        let mut given = vec![self.b.ins().iconst(types::I8, 0)];
+        match self.calls.returns.clone() {
+            Some((returns, Some(rest))) => {
+                let mut at = 0;
+                for (x, in_memory) in results.into_iter().zip(&returns.in_memory) {
+                    if *in_memory {
+                        self.b.ins().store(MemFlagsData::trusted(), x, rest, at);
+                        at += 8;
+                    } else {
+                        given.push(x);
+                    }
+                }
+            }
+            _ => given.extend(results),
+        }
+        self.b.ins().return_(&given);
     }
 
     /// A call.
@@ -251,11 +307,29 @@ impl Emitter<'_> {
         let room = self.b.ins().icmp(IntCC::UnsignedGreaterThan, here, lowest);
         self.check(room, &CheckKind::TooDeep, &[], &[], span)?;
         let callee = self.reference(f)?;
-        let all = [&[lowest, self.cancel, self.error, self.pos], operands].concat();
+        let returns = self.calls.callees[&f].returns.clone();
+        let rest = (returns.bytes() > 0).then(|| {
+            let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, returns.bytes(), 3);
+            let slot = self.b.create_sized_stack_slot(slot);
+            self.b.ins().stack_addr(types::I64, slot, 0)
+        });
+        let mut all = [&[lowest, self.cancel, self.error, self.pos], operands].concat();
+        all.extend(rest);
         let call = self.b.ins().call(callee, &all);
-        let results = self.b.inst_results(call).to_vec();
-        self.go_on_unless(results[0]);
-        Ok(results[1..].to_vec())
+        let given = self.b.inst_results(call).to_vec();
+        self.go_on_unless(given[0]);
+        let (mut given, mut at) = (given.into_iter().skip(1), 0);
+        let mut results = Vec::new();
+        for (ty, in_memory) in returns.types.iter().zip(&returns.in_memory) {
+            match rest.filter(|_| *in_memory) {
+                Some(rest) => {
+                    results.push(self.b.ins().load(*ty, MemFlagsData::trusted(), rest, at));
+                    at += 8;
+                }
+                None => results.extend(given.next()),
+            }
+        }
+        Ok(results)
     }
 
     /// Leaves the function if a callee's status says that it failed.

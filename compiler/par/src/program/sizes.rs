@@ -1,6 +1,6 @@
 //! Programs for arguments with short rows: the lengths of these are constants in them, so that rows are unrolled and held in registers.
 //!
-//! Which sizes are constants depends on the arguments alone, so that a call always gives the same result.
+//! They are chosen by the arguments alone, so that a call always gives the same result.
 
 use super::{Backend, CallOptions, Pipeline, Program, STACK, Trace, is_entry};
 use crate::failure::Failure;
@@ -19,8 +19,8 @@ const LONGEST_ROW: i64 = 4;
 /// So many of such rows become constants, too.
 const MOST_ROWS: i64 = 16;
 
-/// Programs that are kept. Arguments with yet other sizes are worked on by the one for all sizes.
-const MOST: usize = 4;
+/// Programs that are kept. If more are needed, those made first are made again.
+const MOST: usize = 64;
 
 /// Sizes that are constants: numbers of parameters in CORE, with their values.
 pub(crate) type Sizes = Vec<(usize, i64)>;
@@ -58,7 +58,7 @@ impl Program {
             return Ok(Some(made.program.clone()));
         }
         if known.len() == MOST {
-            return Ok(None);
+            known.remove(0);
         }
         let trace = Trace::default();
         let pipeline = Pipeline { options: &self.options, trace: &trace };

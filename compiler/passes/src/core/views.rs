@@ -18,7 +18,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// What an expression is a view of, if it is one. `counts` says of which arrays it is known that they are `iota`s.
+    /// The view that an expression is, if it is one. `counts` says of which arrays it is known that they are `iota`s.
     pub(crate) fn of(exp: &Exp, counts: &dyn Fn(Var) -> bool) -> Option<View> {
         let mut counters = Vec::new();
         let mut exp = exp;

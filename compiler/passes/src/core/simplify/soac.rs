@@ -47,7 +47,7 @@ pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
     env.emit(stm, out);
 }
 
-/// What an array in another order of its dimensions shows.
+/// The array that one in another order of its dimensions shows.
 pub(super) fn view(env: &Env, exp: &Exp) -> Option<View> {
     View::of(exp, &|v| matches!(env.def(v), Some(Exp::Iota(_))))
 }
