@@ -115,6 +115,24 @@ fn profiles_as_a_table_and_as_data() {
 }
 
 #[test]
+fn profiles_say_which_sizes_are_constants() {
+    let folder = folder("sizes");
+    std::fs::write(
+        folder.join("points.par"),
+        "entry main [n] [d] (ps: [n][d]f32) : [n]f32 = map (\\p -> f32.sum (map2 (*) p p)) ps\n",
+    )
+    .expect("a file");
+    std::fs::write(folder.join("points.in"), "[[1f32, 2], [3, 4], [5, 6]]").expect("a file");
+    let profile = |least: &str| {
+        said(&par(&folder, &["profile", "points.par", "--input", "points.in", "--constant-sizes", least]))
+    };
+    let says = |least: &str| profile(least).1.contains("compiled for arguments with d = 2\n");
+    assert!(says("6") && !says("7") && !says("never"), "{:?}", profile("6"));
+    let (status, _, errors) = profile("few");
+    assert!(status == Some(2) && errors.contains("a number of elements, or `never`"), "{status:?} {errors}");
+}
+
+#[test]
 fn benchmarks_and_what_has_changed_since() {
     let folder = folder("bench");
     let quick = ["bench", "rows.par", "--runs", "7", "--min-time", "0", "--threads", "1"];
