@@ -3,7 +3,7 @@
 //!
 //! Nearly all results are the same if they are rounded twice, as an `f64` first. Where one may not be, the numbers around it are done once more.
 
-use super::fused::{Composed, Multiply, Twice};
+use super::fused::{Composed, Twice};
 use super::{Function, STRIP, Strip, single};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
@@ -12,9 +12,28 @@ const BLOCK: usize = 64;
 const _: () = assert!(STRIP.is_multiple_of(BLOCK));
 
 /// `to = formula from`.
+macro_rules! each {
+    ($m:expr, $to:expr, $from:expr, $formula:path) => {{
+        let (m, to, from) = ($m, &mut *$to, $from);
+        let n = to.len();
+        let from = &from[..n];
+        let mut i = 0;
+        while i < n {
+            to[i] = $formula(m, from[i]);
+            i += 1;
+        }
+    }};
+}
+
+/// True if some number's absolute value is larger.
 #[inline(always)]
-fn each<M: Multiply>(m: &mut M, to: &mut [f32], from: &[f32], formula: impl Fn(&mut M, f32) -> f32) {
-    to.iter_mut().zip(from).for_each(|(y, x)| *y = formula(m, *x));
+fn exceeds(from: &[f32], limit: f32) -> bool {
+    let (mut any, mut i) = (false, 0);
+    while i < from.len() {
+        any |= from[i].abs() > limit;
+        i += 1;
+    }
+    any
 }
 
 /// The strip of a function whose formula is for arguments up to a limit.
@@ -23,7 +42,7 @@ macro_rules! strip {
         #[cold]
         #[inline(never)]
         fn again(to: &mut [f32], from: &[f32]) {
-            each(&mut Composed, to, from, |m, x| $formula(m, x));
+            each!(&mut Composed, to, from, $formula);
         }
         #[cold]
         #[inline(never)]
@@ -36,12 +55,12 @@ macro_rules! strip {
             // SAFETY: there are `n` numbers at both addresses, those at `to` are the caller's alone and not among the others.
             let (to, from) = unsafe { (from_raw_parts_mut(to, n as usize), from_raw_parts(from, n as usize)) };
             for (to, from) in to.chunks_mut(BLOCK).zip(from.chunks(BLOCK)) {
-                if from.iter().fold(false, |any, x| any | (x.abs() > $limit)) {
+                if exceeds(from, $limit) {
                     large(to, from);
                     continue;
                 }
                 let mut twice = Twice::default();
-                each(&mut twice, to, from, |m, x| $formula(m, x));
+                each!(&mut twice, to, from, $formula);
                 if twice.doubtful != 0 {
                     again(to, from);
                 }

@@ -1,7 +1,7 @@
 //! `exp`, `exp2`, `expm1`: `e^x = 2^k * e^r` with `|r| <= ln 2 / 2`, and a Taylor polynomial for `e^r`.
 
 use super::Fused;
-use super::{LN2, LN2_LOW, power_of_two, round};
+use super::{LN2, LN2_LOW, polynomial, power_of_two, round};
 use std::f64::consts::LOG2_E;
 
 /// `1/2! + r/3! + … + r^(N-1)/(N+1)!`, so that `e^r = 1 + r + r^2 * tail(r)`.
@@ -21,7 +21,7 @@ fn tail<const N: usize>(r: f64) -> f64 {
         1.0 / 479_001_600.0,
         1.0 / 6_227_020_800.0,
     ];
-    FACTORS[..N].iter().rev().fold(0.0, |sum: f64, c| sum.fused(r, *c))
+    polynomial(r, &FACTORS[..N])
 }
 
 /// `e^r - 1`; `low` is what `r` lacks.

@@ -1,7 +1,7 @@
 //! `sinh` and `cosh` by those of a remainder and a power of two, `tanh` by `e^x - 1`.
 
 use super::exp::{expm1, expm1_short, reduce};
-use super::{Fused, power_of_two};
+use super::{Fused, polynomial, power_of_two};
 
 /// `1/2!, 1/4!, …, 1/12!`: `cosh r - 1 = r^2 * (1/2! + r^2 * …)`.
 const EVEN: [f64; 6] =
@@ -15,9 +15,8 @@ const ODD: [f64; 6] =
 fn parts(x: f64) -> (f64, f64, f64, f64) {
     let (_, k, r) = reduce(x);
     let square = r * r;
-    let polynomial = |factors: &[f64]| factors.iter().rev().fold(0.0, |sum: f64, c| sum.fused(square, *c));
-    let even = square * polynomial(&EVEN);
-    let odd = (r * square).fused(polynomial(&ODD), r);
+    let even = square * polynomial(square, &EVEN);
+    let odd = (r * square).fused(polynomial(square, &ODD), r);
     // The smallest power makes no difference any more.
     let (up, down) = (power_of_two(k - 2), power_of_two((-k - 2).max(-1022)));
     (even, odd, up + down, up - down)

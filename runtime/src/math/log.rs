@@ -7,7 +7,7 @@
 //! where the largest terms are exact.
 
 use super::Fused;
-use super::power_of_two;
+use super::{polynomial, power_of_two};
 use std::f64::consts::{LN_10, SQRT_2};
 
 /// The upper 32 bits of ln 2, so that `k` times it is exact, and the rest.
@@ -52,7 +52,7 @@ fn parts<const N: usize>(f: f64) -> (f64, f64) {
     ];
     let s = f / (2.0 + f);
     let z = s * s;
-    let r = z * FACTORS[..N].iter().rev().fold(0.0, |sum: f64, c| sum.fused(z, *c));
+    let r = z * polynomial(z, &FACTORS[..N]);
     let half = 0.5 * f * f;
     (half, s * (half + r))
 }

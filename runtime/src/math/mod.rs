@@ -49,6 +49,20 @@ fn power_of_two(k: i64) -> f64 {
     f64::from_bits((k.wrapping_add(1023) << 52) as u64)
 }
 
+/// The value of a polynomial with these factors, the constant one first.
+///
+/// A plain loop, like all others here that see each number: a closure or an iterator's method that is compiled as a function of its own has none
+/// of the instructions that its caller was compiled for, and each fused multiply-add there is a call.
+#[inline(always)]
+fn polynomial(x: f64, factors: &[f64]) -> f64 {
+    let (mut sum, mut i) = (0.0, factors.len());
+    while i > 0 {
+        i -= 1;
+        sum = Fused::fused(sum, x, factors[i]);
+    }
+    sum
+}
+
 /// A function of this module.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]

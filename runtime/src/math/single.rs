@@ -32,11 +32,16 @@ fn power_of_two(k: i32) -> f32 {
     f32::from_bits((k.wrapping_add(127) << 23) as u32)
 }
 
-/// The value of a polynomial with these factors, the constant one first.
+/// The value of a polynomial with these factors, the constant one first; a plain loop as in [`super::polynomial`].
 #[inline(always)]
 fn polynomial(m: &mut impl Multiply, x: f32, factors: &[f32]) -> f32 {
-    let Some((last, others)) = factors.split_last() else { return 0.0 };
-    others.iter().rev().fold(*last, |sum: f32, c| m.fused(sum, x, *c))
+    let mut i = factors.len() - 1;
+    let mut sum = factors[i];
+    while i > 0 {
+        i -= 1;
+        sum = m.fused(sum, x, factors[i]);
+    }
+    sum
 }
 
 /// `2^k * e^(r + low)`; rounds once where the result is subnormal.

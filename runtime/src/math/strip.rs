@@ -63,19 +63,34 @@ macro_rules! strip {
         const LIMIT: Option<$t> = $limit;
         #[inline(always)]
         fn formula(to: &mut [$t], from: &[$t]) {
-            to.iter_mut().zip(from).for_each(|(y, x)| *y = $formula(*x));
+            let n = to.len();
+            let from = &from[..n];
+            let mut i = 0;
+            while i < n {
+                to[i] = $formula(from[i]);
+                i += 1;
+            }
         }
         #[cold]
         #[inline(never)]
         fn large(x: $t) -> $t {
             $function.$t(x)
         }
+        /// All of them, without leaving the loop early, so that the question takes a vector at a time.
+        #[inline(always)]
+        fn are_small(from: &[$t], limit: $t) -> bool {
+            let (mut all, mut i) = (true, 0);
+            while i < from.len() {
+                all &= from[i].abs() <= limit;
+                i += 1;
+            }
+            all
+        }
         #[inline(always)]
         fn plain(to: &mut [$t], from: &[$t]) {
             let Some(limit) = LIMIT else { return formula(to, from) };
             for (to, from) in to.chunks_mut(64).zip(from.chunks(64)) {
-                // All, without leaving the loop early, so that the question takes a vector at a time.
-                if from.iter().fold(true, |all, x| all & (x.abs() <= limit)) {
+                if are_small(from, limit) {
                     formula(to, from);
                 } else {
                     to.iter_mut().zip(from).for_each(|(y, x)| *y = large(*x));

@@ -2,7 +2,7 @@
 //! needs more digits of pi than are kept here: the standard library's functions take over.
 
 use super::Fused;
-use super::round;
+use super::{polynomial, round};
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
 /// Largest argument of this module's reduction.
@@ -38,7 +38,7 @@ fn sine<const N: usize>(r: f64, low: f64) -> f64 {
         1.0 / 355_687_428_096_000.0,
     ];
     let z = r * r;
-    let sum = FACTORS[..N].iter().rev().fold(0.0, |sum: f64, c| sum.fused(z, *c));
+    let sum = polynomial(z, &FACTORS[..N]);
     r + (z * r).fused(sum, low * (-0.5f64).fused(z, 1.0))
 }
 
@@ -56,7 +56,7 @@ fn cosine<const N: usize>(r: f64, low: f64) -> f64 {
         -1.0 / 6_402_373_705_728_000.0,
     ];
     let z = r * r;
-    let sum = FACTORS[..N].iter().rev().fold(0.0, |sum: f64, c| sum.fused(z, *c));
+    let sum = polynomial(z, &FACTORS[..N]);
     let half = 0.5 * z;
     let high = 1.0 - half;
     high + (((1.0 - high) - half) + (z * z).fused(sum, -r * low))

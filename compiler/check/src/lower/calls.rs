@@ -89,6 +89,22 @@ impl<'p> Lower<'p> {
 
     /// Evaluates the body of a function in place.
     pub fn inline(&mut self, fun: &Fun<'p>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
+        let before = self.library_call;
+        self.library_call = match fun {
+            Fun::Closure(c) if self.is_library(c.body.span) => before,
+            Fun::Def(d) => match &self.program.defs[d.id.0 as usize] {
+                def if def.intrinsic => before,
+                def if def.library => before.or(Some(&def.name)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let result = self.inline_here(fun, args, want);
+        self.library_call = before;
+        result
+    }
+
+    fn inline_here(&mut self, fun: &Fun<'p>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
         match fun {
             Fun::Closure(c) => match c.own {
                 Some(own) => self.call_local(c, own, args, want),

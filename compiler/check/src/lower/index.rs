@@ -157,13 +157,13 @@ impl<'p> Lower<'p> {
         }
     }
 
-    /// `head`, `last`, or all but one of them, of an array that must not be empty.
-    pub fn end_of(&mut self, name: &str, arr: &Val<'p>) -> R<Val<'p>> {
+    /// `head`, `last`, or all but one of them, of an array that must not be empty; if it is, `called` says what was asked for.
+    pub fn end_of(&mut self, name: &str, called: &str, arr: &Val<'p>) -> R<Val<'p>> {
         let (zero, one) = (Atom::i64(0), Atom::i64(1));
         let size = self.size_of(arr)?;
         let last = self.sub(size, one);
         let some = self.cmp(CmpOp::Le, zero, last);
-        self.check(some, CheckKind::Empty(name.to_string()), Vec::new());
+        self.check(some, CheckKind::Empty(called.to_string()), Vec::new());
         match name {
             "head" => self.row(arr, zero),
             "last" => self.row(arr, last),

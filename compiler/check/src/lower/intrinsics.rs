@@ -59,7 +59,8 @@ impl<'p> Lower<'p> {
                 Val::vector(*n, self.iota(*n), Prim::I64)
             }
             ("replicate", [Val::Scalar(n, _), v]) => self.replicate(*n, v)?,
-            ("head" | "last" | "init" | "tail", [a]) => self.end_of(name, a)?,
+            ("head" | "last" | "init" | "tail", [a]) => self.end_of(name, name, a)?,
+            ("first_here", [a]) => self.end_of("head", self.library_call.unwrap_or(name), a)?,
             ("length", [a]) => Val::i64(self.size_of(a)?),
             ("++" | "concat", [a, b]) => self.concat(a.clone(), b.clone())?,
             ("flatten", [a]) => self.flatten(a)?,

@@ -114,6 +114,8 @@ struct Lower<'p> {
     blocks: Vec<build::Block<'p>>,
     /// Place of the user's code that is being lowered.
     span: Span,
+    /// The library's function that the program has called, whose body is evaluated.
+    library_call: Option<&'p str>,
     emitted: usize,
     /// Nesting of inlined calls.
     depth: usize,
@@ -181,6 +183,7 @@ pub fn lower(
         types: Vec::new(),
         blocks: Vec::new(),
         span: Span::default(),
+        library_call: None,
         emitted: 0,
         depth: 0,
         inside: 0,
