@@ -64,10 +64,12 @@ impl Lower<'_> {
         if self.options.calls {
             return Ok(body);
         }
-        match self.with_partners(id, &body)? {
-            Some(whole) => Ok(self.loop_of(id, params, whole)?.unwrap_or(body)),
-            None => Ok(self.loop_of(id, params, body.clone())?.unwrap_or(body)),
+        if let Some(whole) = self.with_partners(id, &body)?
+            && let Some(made) = self.loop_of(id, params, whole)?
+        {
+            return Ok(made);
         }
+        Ok(self.loop_of(id, params, body.clone())?.unwrap_or(body))
     }
 
     /// The loop, if each way through the body has one call at most.
