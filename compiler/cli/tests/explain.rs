@@ -126,7 +126,7 @@ fn profiles_say_which_sizes_are_constants() {
     let profile = |least: &str| {
         said(&par(&folder, &["profile", "points.par", "--input", "points.in", "--constant-sizes", least]))
     };
-    let says = |least: &str| profile(least).1.contains("compiled for arguments with d = 2\n");
+    let says = |least: &str| profile(least).1.contains("compiled for arguments with n = 3, d = 2\n");
     assert!(says("6") && !says("7") && !says("never"), "{:?}", profile("6"));
     let (status, _, errors) = profile("few");
     assert!(status == Some(2) && errors.contains("a number of elements, or `never`"), "{status:?} {errors}");
