@@ -1,7 +1,8 @@
-//! The functions of a program that an entry point needs.
+//! The functions that others call, and those that an entry point needs.
 
 use crate::core::{Body, Exp, FunId, Program};
 use crate::stack::deeper;
+use std::collections::HashSet;
 
 impl Program {
     /// Keeps an entry point, by its function, and what calling it may lead to.
@@ -10,7 +11,7 @@ impl Program {
         let mut open = vec![entry];
         while let Some(id) = open.pop() {
             if !std::mem::replace(&mut needed[id.0 as usize], true) {
-                each_call(&mut self.funs[id.0 as usize].body, &mut |callee| open.push(*callee));
+                self.funs[id.0 as usize].body.callees(&mut open);
             }
         }
         let mut new = Vec::new();
@@ -23,6 +24,34 @@ impl Program {
         self.funs.retain(|_| keep.next() == Some(&true));
         for fun in &mut self.funs {
             each_call(&mut fun.body, &mut |callee| *callee = new[callee.0 as usize]);
+        }
+    }
+}
+
+impl Program {
+    /// True if calls of `from` may call `to`.
+    pub fn leads_to(&self, from: FunId, to: FunId) -> bool {
+        let (mut seen, mut open) = (HashSet::new(), vec![from]);
+        while let Some(id) = open.pop() {
+            if id == to {
+                return true;
+            }
+            if seen.insert(id) {
+                self.funs[id.0 as usize].body.callees(&mut open);
+            }
+        }
+        false
+    }
+}
+
+impl Body {
+    /// Adds the functions that the body calls.
+    pub fn callees(&self, found: &mut Vec<FunId>) {
+        for stm in &self.stms {
+            if let Exp::Call(id, _) = &stm.exp {
+                found.push(*id);
+            }
+            deeper(|| stm.exp.for_each_body(|b| b.callees(found)));
         }
     }
 }

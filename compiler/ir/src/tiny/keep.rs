@@ -55,7 +55,7 @@ impl Tiny<'_> {
         for p in &mut lam.params {
             p.ty.substitute(&self.subst);
             self.types.insert(p.var, p.ty.clone());
-            self.rows.insert(p.var, p.ty.clone());
+            self.rows.insert(p.var);
         }
         let most = self.most;
         lam.body = self.body(&lam.body, folded)?;

@@ -38,8 +38,8 @@ pub struct Tiny<'v> {
     /// Rows that are read where they are.
     views: HashMap<Var, (Var, Vec<Atom>)>,
     types: HashMap<Var, Type>,
-    /// The same of what differs from position to position, and comes from outside the current body.
-    rows: HashMap<Var, Type>,
+    /// Parameters of lambdas around: what differs from position to position.
+    rows: HashSet<Var>,
     /// Scalars by their new names.
     subst: Subst,
     /// Functions that take and give elements instead of small arrays.
@@ -70,7 +70,7 @@ impl<'v> Tiny<'v> {
             cheap: HashSet::new(),
             views: HashMap::new(),
             types,
-            rows: HashMap::new(),
+            rows: HashSet::new(),
             subst: Subst::new(),
             scalarised,
             most: tuning::TINY_ELEMENTS,
@@ -112,7 +112,8 @@ impl<'v> Tiny<'v> {
     pub fn body(&mut self, body: &Body, folded: bool) -> Option<Body> {
         // What is in a nest that stays one, stays.
         if self.depth == 0 || self.longest() == tuning::TINY_ELEMENTS {
-            self.most = worth::most(body, &self.rows);
+            let row = |v: &Var| self.types.get(v).filter(|_| self.rows.contains(v));
+            self.most = worth::most(body, &row);
         }
         let (mut stms, before) = (Vec::new(), (self.taken, self.folded));
         (self.taken, self.folded) = (false, folded);

@@ -8,10 +8,10 @@ use crate::ty::{Atom, Dim, Type, Var};
 use crate::visit::Code;
 use std::collections::{HashMap, HashSet};
 
-/// Elements that arrays have at most which are scalarised in a body. `rows` are the types of the rows that it is for.
-pub(super) fn most(body: &Body, rows: &HashMap<Var, Type>) -> usize {
+/// Elements that arrays have at most which are scalarised in a body. `row` gives the types of the rows that it is for.
+pub(super) fn most<'t>(body: &Body, row: &'t dyn Fn(&Var) -> Option<&'t Type>) -> usize {
     let mut found =
-        Search { rows, types: HashMap::new(), constant: HashSet::new(), picked: false, matrices: false };
+        Search { row, types: HashMap::new(), constant: HashSet::new(), picked: false, matrices: false };
     found.body(body);
     match found {
         Search { matrices: true, .. } => tuning::TINY_PRODUCT as usize - 1,
@@ -21,7 +21,7 @@ pub(super) fn most(body: &Body, rows: &HashMap<Var, Type>) -> usize {
 }
 
 struct Search<'t> {
-    rows: &'t HashMap<Var, Type>,
+    row: &'t dyn Fn(&Var) -> Option<&'t Type>,
     types: HashMap<Var, Type>,
     /// Variables that are constants once everything is written out.
     constant: HashSet<Var>,
@@ -77,7 +77,7 @@ impl Search<'_> {
     /// True for code that reads an array of known size with more elements than can be scalarised.
     fn reads_matrix(&self, stm: &Stm) -> bool {
         let is_matrix = |v: &Var| {
-            let ty = self.types.get(v).or_else(|| self.rows.get(v));
+            let ty = self.types.get(v).or_else(|| (self.row)(v));
             ty.is_some_and(|ty| {
                 let is_known = |d: &Dim| matches!(d, Dim::Size(Atom::Const(_)));
                 ty.rank() > 1 && ty.dims.iter().all(is_known) && sizes(ty, tuning::TINY_ELEMENTS).is_none()

@@ -12,7 +12,6 @@ use super::super::build::Block;
 use super::super::{Lower, R, deep};
 use super::{MAX_INLINE, branch};
 use par_ir::core::{Body, Exp, FunId, Stm};
-use std::collections::HashSet;
 
 impl Lower<'_> {
     /// The body of a function in which those stand in place of their calls that call it in turn; nothing if there are none, or it becomes too large.
@@ -33,7 +32,7 @@ impl Lower<'_> {
         for stm in body.stms {
             let Stm { pat, exp, span } = stm;
             match exp {
-                Exp::Call(to, args) if *left > 0 && self.comes_back(id, to, &mut HashSet::new()) => {
+                Exp::Call(to, args) if *left > 0 && self.is_partner(id, to) => {
                     let copy = self.body_of_call(to, &args);
                     *left = left.saturating_sub(copy.statements());
                     let results = copy.results.clone();
@@ -57,29 +56,15 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// True if one of a function's calls outside of loops and operators leads to `id` in turn.
+    /// True if one of a body's calls leads to `id` in turn.
     fn calls_partner(&self, id: FunId, body: &Body) -> bool {
-        calls_of(body).into_iter().any(|to| self.comes_back(id, to, &mut HashSet::new()))
+        let mut called = Vec::new();
+        body.callees(&mut called);
+        called.into_iter().any(|to| self.is_partner(id, to))
     }
 
     /// True if a function other than `id` whose body is known calls `id`, itself or by others.
-    fn comes_back(&self, id: FunId, from: FunId, seen: &mut HashSet<FunId>) -> bool {
-        let is_new = from != id && seen.insert(from);
-        is_new
-            && calls_of(&self.out.funs[from.0 as usize].body)
-                .into_iter()
-                .any(|to| to == id || self.comes_back(id, to, seen))
+    fn is_partner(&self, id: FunId, other: FunId) -> bool {
+        other != id && self.out.leads_to(other, id)
     }
-}
-
-/// The functions that a body calls outside of loops and operators.
-fn calls_of(body: &Body) -> Vec<FunId> {
-    let of = |stm: &Stm| match &stm.exp {
-        Exp::Call(to, _) => vec![*to],
-        Exp::If { then, other, .. } => {
-            [then, other].into_iter().flat_map(|arm| deep(|| calls_of(arm))).collect()
-        }
-        _ => Vec::new(),
-    };
-    body.stms.iter().flat_map(of).collect()
 }

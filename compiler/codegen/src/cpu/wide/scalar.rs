@@ -495,7 +495,7 @@ impl Select<'_> {
     /// A choice by one bool between what is in vector registers: the less or greater of two floats, a blend by what a comparison of floats gives, or a
     /// jump over a move.
     pub fn choose(&mut self, d: VReg, ty: Type, [c, x, y]: [ir::Value; 3]) -> Result<(), Unsupported> {
-        if let Some(compared) = self.order_of_floats(c, ty).filter(|_| !ty.is_vector()) {
+        if let Some(compared) = self.order_of_floats(c, ty) {
             return self.choose_float(d, compared, [x, y]);
         }
         let view = self.view(ty);

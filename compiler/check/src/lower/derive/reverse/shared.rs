@@ -72,20 +72,6 @@ impl Lower<'_> {
         shared
     }
 
-    /// True if calls of `from` may call `to`.
-    fn leads_to(&self, from: FunId, to: FunId) -> bool {
-        let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
-        while let Some(id) = open.pop() {
-            if id == to {
-                return true;
-            }
-            if seen.insert(id) {
-                calls(&self.out.funs[id.0 as usize].body, &mut open);
-            }
-        }
-        false
-    }
-
     /// Variables for a list.
     pub(super) fn list_params(&mut self, prim: Prim) -> [Param; 3] {
         let k = self.size_param("k");
@@ -101,16 +87,6 @@ impl Lower<'_> {
             return Ok(list);
         }
         Ok(List { places: self.moved_places(list, base)?, ..list })
-    }
-}
-
-/// Adds the functions that a body calls.
-fn calls(body: &Body, found: &mut Vec<FunId>) {
-    for stm in &body.stms {
-        if let Exp::Call(id, _) = &stm.exp {
-            found.push(*id);
-        }
-        super::super::super::deep(|| stm.exp.for_each_body(|b| calls(b, found)));
     }
 }
 
@@ -143,7 +119,7 @@ impl Passed {
                     self.use_whole(&[Atom::Var(*arr)]);
                 }
             }
-            Exp::Call(to, args) if lo.leads_to(*to, id) => {
+            Exp::Call(to, args) if lo.out.leads_to(*to, id) => {
                 let given = args.iter().filter_map(|a| self.origins.get(&a.var()?));
                 let (whole, parts): (BTreeSet<_>, BTreeSet<_>) =
                     given.copied().partition(|(_, is_whole)| *is_whole);
