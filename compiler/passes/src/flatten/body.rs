@@ -2,7 +2,7 @@
 
 use super::ex::Ex;
 use super::kernel::Group;
-use super::nest::{Extent, LevelId, ROOT};
+use super::nest::{Extent, FDim, LevelId, ROOT};
 use super::rep::Rep;
 use super::{Flattener, Known, Result, Versions, escape};
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
@@ -341,11 +341,14 @@ impl Flattener<'_> {
     /// True if a space is known to have so many positions.
     fn is_count(&self, n: &Ex, space: &Extent) -> bool {
         match (n, space) {
-            (Ex::Atom(n), Extent::Count(count)) => n == count,
+            (Ex::Atom(n), Extent::Count(count)) => {
+                self.shapes.one_of_same(*n) == self.shapes.one_of_same(*count)
+            }
             (Ex::Atom(n), Extent::Total(d)) => self.builder.known(&Known::Total(*d)) == Some(*n),
             (Ex::Mul(n, m), Extent::Times(outer, each)) => m.atom() == Some(*each) && self.is_count(n, outer),
-            (Ex::Off(d, n), Extent::Total(e)) => {
-                d == e && self.shapes.desc_rows.get(d).is_some_and(|rows| self.is_count(n, rows))
+            (Ex::Off(d, n), space) => {
+                self.shapes.inner_extent(None, FDim::Seg(*d)) == *space
+                    && self.shapes.desc_rows.get(d).is_some_and(|rows| self.is_count(n, rows))
             }
             _ => false,
         }

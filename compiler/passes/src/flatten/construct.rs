@@ -7,7 +7,7 @@ use super::canonical::is_stored;
 use super::ex::Ex;
 use super::host::Known;
 use super::kernel::Group;
-use super::nest::{FDim, LevelId};
+use super::nest::{Extent, FDim, Kind, LevelId};
 use super::pack::DimRep;
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
@@ -470,14 +470,28 @@ impl Flattener<'_> {
             return Ok(());
         }
         self.note_reshaped(&ty, &stm.pat[0].ty);
-        let packed = self.pack(level, &a, &ty);
+        let (packed, flat) = self.pack_levels(level, &a, &ty);
         let dims = self.dim_reps(&stm.pat[0].ty);
         let levels = self.enter_dims(level, dims);
+        self.note_cut(levels[1], flat[0]);
         let mut inner = self.fdims(&levels[1..2]);
         inner.extend(packed.inner);
         let rep = Arr { src: packed.src, inner, start: self.start_of(levels[0]), stride: None };
         self.env.insert(stm.pat[0].var, Rep::Array(rep));
         Ok(())
+    }
+
+    /// Rows that an array was cut into are all of it, as a check has said. Noted of descriptors of this block: others are known where nothing was checked.
+    fn note_cut(&mut self, rows: LevelId, flat: LevelId) {
+        if let Kind::Dim(FDim::Seg(d)) = self.shapes.level(rows).kind
+            && self.builder.bound_in.get(&d) == Some(&self.builder.scopes.len())
+        {
+            let space = self.shapes.extent(flat);
+            if let (Extent::Count(n), Some(total)) = (&space, self.builder.known(&Known::Total(d))) {
+                self.shapes.note_same(total, *n);
+            }
+            self.shapes.note_total(d, space);
+        }
     }
 
     /// The sum of a descriptor's lengths. A view of other rows than consecutive ones is packed first.

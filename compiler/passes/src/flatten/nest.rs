@@ -199,7 +199,10 @@ impl Flattener<'_> {
                 let rows = self.count(self.shapes.parent(level));
                 self.builder.checked_product(rows, m)
             }
-            Kind::Dim(FDim::Seg(d)) => self.builder.total(d),
+            Kind::Dim(FDim::Seg(d)) => match self.shapes.extent(level) {
+                Extent::Count(n) => n,
+                _ => self.builder.total(d),
+            },
             Kind::Dim(FDim::View(_) | FDim::Steps(..)) => unreachable!("a view is never a level"),
         };
         self.builder.learn(Known::Count(level), n);

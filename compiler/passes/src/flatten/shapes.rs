@@ -17,9 +17,11 @@ pub(crate) struct Shapes {
     /// Descriptors whose rows are rows of others, one after the other.
     pub appended_rows: HashMap<Var, Appended>,
     /// Known size equalities: size to representative.
-    pub same: HashMap<Atom, Atom>,
+    same: HashMap<Atom, Atom>,
     /// Sizes that are products of two others, see [`Shapes::note_product`].
     products: HashMap<Atom, (Atom, Atom)>,
+    /// Spaces that the rows of descriptors fill exactly, see [`Shapes::note_total`].
+    totals: HashMap<Var, Extent>,
     /// Flat arrays that hold a row for every position of a level, see [`super::in_place_whole`]: how, and for which level.
     pub in_place: HashMap<Var, (Arr, LevelId)>,
     /// The arrays that each rope consists of.
@@ -36,6 +38,7 @@ impl Shapes {
             appended_rows: HashMap::new(),
             same: HashMap::new(),
             products: HashMap::new(),
+            totals: HashMap::new(),
             in_place: HashMap::new(),
             parts_of_rope: HashMap::new(),
         }
@@ -74,7 +77,11 @@ impl Shapes {
     /// The extent of `outer` rows (none: a single row) of dimension `d`.
     pub(crate) fn inner_extent(&self, outer: Option<Extent>, d: FDim) -> Extent {
         match (outer, d) {
-            (_, FDim::Seg(d)) => self.appended_rows.get(&d).map_or(Extent::Total(d), |j| j.extent.clone()),
+            (_, FDim::Seg(d)) => match (self.totals.get(&d), self.appended_rows.get(&d)) {
+                (Some(e), _) => self.with_same(e),
+                (None, Some(rows)) => rows.extent.clone(),
+                (None, None) => Extent::Total(d),
+            },
             (outer, FDim::Size(m)) => {
                 let m = self.one_of_same(m);
                 match (self.products.get(&m), outer) {
@@ -95,12 +102,27 @@ impl Shapes {
         self.same.get(&size).map_or(size, |a| self.one_of_same(*a))
     }
 
+    /// Notes that two sizes are the same. The second one stands for both.
+    pub(crate) fn note_same(&mut self, before: Atom, now: Atom) {
+        let (before, now) = (self.one_of_same(before), self.one_of_same(now));
+        if before != now && before.var().is_some() {
+            self.same.insert(before, now);
+        }
+    }
+
     /// The extent with one size for all that are the same.
     pub(crate) fn with_same(&self, e: &Extent) -> Extent {
         match e {
             Extent::Count(a) => self.inner_extent(None, FDim::Size(*a)),
             Extent::Times(outer, a) => self.inner_extent(Some(self.with_same(outer)), FDim::Size(*a)),
-            Extent::Total(_) => e.clone(),
+            Extent::Total(d) => self.inner_extent(None, FDim::Seg(*d)),
+        }
+    }
+
+    /// Notes that the rows of a descriptor are all of a space: a flat array over the space has been cut into them.
+    pub(crate) fn note_total(&mut self, desc: Var, space: Extent) {
+        if self.inner_extent(None, FDim::Seg(desc)) != space {
+            self.totals.insert(desc, space);
         }
     }
 

@@ -168,13 +168,8 @@ impl Flattener<'_> {
         let old = self.types[&v].clone();
         for (before, now) in old.dims.iter().zip(&ty.dims) {
             let (Dim::Size(before), Dim::Size(now)) = (before, now) else { continue };
-            if let (Ex::Atom(before @ Atom::Var(_)), Ex::Atom(now @ Atom::Var(_))) =
-                (self.ex(*before), self.ex(*now))
-            {
-                let (before, now) = (self.shapes.one_of_same(before), self.shapes.one_of_same(now));
-                if before != now {
-                    self.shapes.same.insert(before, now);
-                }
+            if let (Ex::Atom(before), Ex::Atom(now @ Atom::Var(_))) = (self.ex(*before), self.ex(*now)) {
+                self.shapes.note_same(before, now);
             }
         }
     }
