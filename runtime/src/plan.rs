@@ -391,6 +391,8 @@ pub enum Schedule {
     Scalar,
     /// Groups of so many neighbouring positions, each in a lane of vectors.
     Lanes(usize),
+    /// Groups of so many neighbouring rows, each in a lane.
+    Rows(usize),
     /// Runs of neighbouring positions, each in these steps.
     Strips(Vec<Step>),
     /// A product of matrices, in tiles. Small ones in lanes or one position after the other.
@@ -423,6 +425,7 @@ impl fmt::Display for Schedule {
         match self {
             Schedule::Scalar => write!(f, "one by one"),
             Schedule::Lanes(n) => write!(f, "lanes: {n}"),
+            Schedule::Rows(n) => write!(f, "rows in lanes: {n}"),
             Schedule::Strips(steps) => {
                 write!(f, "strips: ")?;
                 steps

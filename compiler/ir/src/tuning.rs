@@ -140,6 +140,14 @@ pub const COLUMN_BLOCK: i64 = 256;
 pub const WORK_UNIT: usize = 8;
 /// Operators that a call of a mathematical function counts.
 pub const WORK_CALL: usize = 2 * WORK_UNIT;
+/// Rows of a group, at most, of which each has a lane: where a row starts is in a register for numbers.
+pub const LANES_ROWS: usize = 8;
+/// Of 16: how long a loop takes along such rows, whose lengths are those of Poisson's distribution with a mean of 5.
+pub const LANES_WAITING_ROWS: usize = 26;
+/// What the end of a row costs that the processor has not foreseen, in operations.
+pub const LANES_ROW_ENDS: usize = 20;
+/// Elements that the longest of such rows may have besides twice the mean.
+pub const LANES_UNEVEN: i64 = 4;
 /// Iterations assumed of a loop.
 pub const WORK_ITERATIONS: usize = 64;
 /// Operators that a recursion counts: nobody knows.

@@ -89,7 +89,11 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 values.into_iter().zip(&info.combined).map(|(x, p)| k.wide(x, *p)).collect();
             k.combine(op, acc, &values)
         };
-        self.rows(&[], |k, row, start, end, _| {
+        let of_row = |k: &mut KernelEmitter<'_, 'a, 'k>,
+                      row: Value,
+                      start: Value,
+                      end: Value,
+                      _: &[Value]| {
             let sums = k.in_strips((start, end), &initial, |k, ends, acc| match &lanes {
                 None => k.counted(ends.0, ends.1, acc, element),
                 Some(InLanes::Scanned(scanning)) => k.scan_in_lanes((scanning, op, None), ends, acc, element),
@@ -105,7 +109,56 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             })?;
             results.iter().zip(sums).for_each(|(base, x)| k.e.store(*base, row, x));
             Ok(vec![])
-        })?;
+        };
+        match info.rows_in_lanes(self.e.width).filter(|_| self.role == Role::Main && !self.e.counting) {
+            Some(plan) => self.rows_in_lanes(&plan, &initial, &results, of_row),
+            None => self.rows(&[], of_row).map(|_| ()),
+        }
+    }
+
+    /// Groups of rows, and what is left.
+    fn rows_in_lanes(
+        &mut self,
+        plan: &Plan,
+        initial: &[Value],
+        results: &[Base],
+        of_row: impl FnOnce(
+            &mut KernelEmitter<'_, 'a, 'k>,
+            Value,
+            Value,
+            Value,
+            &[Value],
+        ) -> Result<Vec<Value>, Unsupported>
+        + Copy,
+    ) -> Result<(), Unsupported> {
+        let rows = self.info.scheduled.and_then(|s| s.rows.as_ref()).ok_or("rows without a map")?;
+        let (first, last, lo, hi) = (self.params[1], self.params[2], self.params[3], self.params[4]);
+        let address = self.env(types::I64, 0);
+        let offsets = Base { address, prim: Prim::I64, changes: false };
+        self.e.arrays.insert(rows.offsets, offsets);
+        for ((v, x), p) in rows.initial.iter().zip(initial).zip(&self.info.combined) {
+            self.e.scalars.insert(*v, *x);
+            self.e.prims.insert(*v, *p);
+        }
+        let dim = self.info.kernel.space.innermost();
+        let single = |k: &mut KernelEmitter<'_, 'a, 'k>, row: Value, state: &[Value]| {
+            let (start, end) = k.begin_row((dim, address), row)?;
+            of_row(k, row, start, end, state)
+        };
+        let (rest, _) = self.groups(
+            plan,
+            (first, last),
+            (&[], &[]),
+            |group, row, _, _| {
+                group.stay_with_rows(offsets, row, (lo, hi));
+                let sums = group.elements(&rows.map, row)?;
+                results.iter().zip(&sums).for_each(|(base, x)| group.store_result(*base, row, x));
+                Ok((vec![], vec![]))
+            },
+            single,
+            |_, _, _| Ok(vec![]),
+        )?;
+        self.counted(rest, last, &[], single)?;
         Ok(())
     }
 

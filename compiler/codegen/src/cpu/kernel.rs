@@ -27,7 +27,7 @@ use cranelift::prelude::*;
 use par_ir::flat::{Kernel, KernelKind, Out, Ty};
 use par_ir::ty::Dim;
 use par_ir::visit::Code as _;
-use par_ir::{Prim, Var};
+use par_ir::{Prim, Var, tuning};
 use par_runtime::plan::EnvLayout;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -116,6 +116,15 @@ impl<'k> KernelInfo<'k> {
     /// How positions of the kernel run in groups, if that pays, with registers of up to `width` bytes: found out once.
     pub fn lanes(&self, width: usize) -> Option<Rc<Plan>> {
         self.found_once(|s| &s.lanes, width, lanes::plan)
+    }
+
+    /// How groups of short rows of a reduction run, a row in each lane, if that pays: where the elements of a row are not a group themselves.
+    pub fn rows_in_lanes(&self, width: usize) -> Option<Rc<Plan>> {
+        let rows = self.scheduled?.rows.as_ref()?;
+        if [lanes::BYTES, width.min(tuning::LANES_WIDTH_RAGGED)].iter().any(|w| self.lanes(*w).is_some()) {
+            return None;
+        }
+        self.found_once(|s| &s.rows_in_lanes, width, |_, width| lanes::plan_of_rows(rows, width))
     }
 
     /// True if positions are done one by one, since their loops are done in groups.
@@ -306,22 +315,33 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         };
         let word = self.env(types::I64, 0);
         self.counted(row_lo, row_hi, state, |k, row, state| {
-            let (start, end) = match dim {
-                Dim::Size(_) => {
-                    let start = k.e.b.ins().imul(row, word);
-                    (start, k.e.b.ins().iadd(start, word))
-                }
-                Dim::Seg(_) => {
-                    let at = k.e.element(Base { address: word, prim: Prim::I64, changes: false }, row);
-                    let start = k.e.b.ins().load(types::I64, input(), at, 0);
-                    (start, k.e.b.ins().load(types::I64, input(), at, 8))
-                }
-            };
-            let start = k.e.b.ins().smax(start, lo);
-            let end = k.e.b.ins().smin(end, hi);
-            k.start_row(row)?;
+            let (start, end) = k.begin_row((dim, word), row)?;
             per_row(k, row, start, end, state)
         })
+    }
+
+    /// The positions of a row, cut to those of the part, after its prologue. Rows are as long as a word, or start where an array at its address says.
+    pub fn begin_row(
+        &mut self,
+        (dim, word): (Dim, Value),
+        row: Value,
+    ) -> Result<(Value, Value), Unsupported> {
+        let (lo, hi) = (self.params[3], self.params[4]);
+        let (start, end) = match dim {
+            Dim::Size(_) => {
+                let start = self.e.b.ins().imul(row, word);
+                (start, self.e.b.ins().iadd(start, word))
+            }
+            Dim::Seg(_) => {
+                let at = self.e.element(Base { address: word, prim: Prim::I64, changes: false }, row);
+                let start = self.e.b.ins().load(types::I64, input(), at, 0);
+                (start, self.e.b.ins().load(types::I64, input(), at, 8))
+            }
+        };
+        let start = self.e.b.ins().smax(start, lo);
+        let end = self.e.b.ins().smin(end, hi);
+        self.start_row(row)?;
+        Ok((start, end))
     }
 
     fn start_row(&mut self, row: Value) -> Result<(), Unsupported> {

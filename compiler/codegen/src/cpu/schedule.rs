@@ -15,7 +15,7 @@
 use super::fresh::Fresh;
 use super::hist;
 use super::kernel::KernelInfo;
-use super::lanes::{self, BYTES, Plan, Scanning, WIDEST};
+use super::lanes::{self, BYTES, Plan, Rows, Scanning, WIDEST};
 use super::pack::{self, Packing};
 use super::partition::{self, Moves};
 use super::prefix::{self, Strips};
@@ -63,6 +63,10 @@ pub struct Scheduled {
     pub sums: Option<Sums>,
     /// Positions are done one by one, since their loops are done in groups.
     pub along_rows: bool,
+    /// A reduction of rows as a map over them, for rows that are short.
+    pub rows: Option<Rows>,
+    /// How groups of rows run, if they pay.
+    pub rows_in_lanes: ByWidth<Plan>,
     /// How the last loop runs in groups, if that pays, by the bytes of a register; set when it is asked for.
     pub lanes: ByWidth<Plan>,
     /// The same for a scan.
@@ -128,7 +132,9 @@ impl<'p> Scheduler<'p> {
         let scattering = scatter::split(last, ignores_rows, self.types, self.fresh);
         let sums = small_integers::sums(last, self.fresh);
         scheduled.along_rows = lanes::along_rows(last, self.fresh);
-        (scheduled.scattering, scheduled.sums) = (scattering, sums);
+        let is_whole = matches!(scheduled.steps, Steps::Whole) && scattering.is_none();
+        let rows = if is_whole { lanes::rows(kernel, self.fresh) } else { None };
+        (scheduled.scattering, scheduled.sums, scheduled.rows) = (scattering, sums, rows);
         if cfg!(debug_assertions) {
             self.verify(kernel, &scheduled);
         }
@@ -216,6 +222,9 @@ pub fn of(info: &KernelInfo, scheduled: &Scheduled) -> plan::Schedule {
     };
     if !steps.is_empty() {
         return plan::Schedule::Strips(steps);
+    }
+    if let Some(groups) = info.rows_in_lanes(WIDEST).or_else(|| info.rows_in_lanes(BYTES)) {
+        return plan::Schedule::Rows(groups.lanes());
     }
     let lanes = match kernel.kind {
         // The code of a scan that only reduces may be in lanes of its own.

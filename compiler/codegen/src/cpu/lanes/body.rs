@@ -362,7 +362,8 @@ impl Group<'_, '_> {
                 self.e.prims.insert(*index, *prim);
                 let bound = self.atom(bound)?;
                 let differs = !matches!(bound, Lanes::Same(_));
-                if differs && !self.conditional && pays_if_long(params, body, self.classes) {
+                if differs && !self.are_rows && !self.conditional && pays_if_long(params, body, self.classes)
+                {
                     self.stay_if_long(&bound, *prim);
                 }
                 self.count(*index, *prim, bound, initial, body, &state)
@@ -532,7 +533,7 @@ impl Looping {
         let current = self.current.clone();
         s.bind_state(state, &current);
         s.conditional = true;
-        if let Some(running) = &self.running {
+        if let Some(running) = self.running.as_ref().filter(|_| !s.are_rows) {
             s.active = Some(running.clone());
         }
         let next = s.body(body)?;

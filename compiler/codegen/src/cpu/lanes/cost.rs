@@ -59,12 +59,14 @@ pub struct Setting {
     pub width: usize,
     /// Elements of every position that are fetched before and stored after it.
     pub moved: usize,
+    /// Positions are rows, whose elements a loop combines.
+    pub are_rows: bool,
 }
 
 impl Setting {
     /// Of a map.
     pub fn of_map(width: usize) -> Setting {
-        Setting { waits: 1, is_ragged: false, is_exact: true, width, moved: 0 }
+        Setting { waits: 1, is_ragged: false, is_exact: true, width, moved: 0, are_rows: false }
     }
 }
 
@@ -106,7 +108,7 @@ impl Priced {
 
 /// The size of a group, if groups pay.
 fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) -> Option<Priced> {
-    let Setting { waits, is_ragged, is_exact, width, moved } = setting;
+    let Setting { waits, is_ragged, is_exact, width, moved, are_rows } = setting;
     let mut shape = Shape::new(classes);
     bodies.iter().for_each(|b| shape.body(b));
     if shape.widest == 0 {
@@ -133,6 +135,8 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
     // One vector of bytes is full, more of them are half full: where paths meet, masks are wider.
     let widest = if shape.is_bytes { widest } else { widest.max(registers.min(2)) };
     let bytes = match is_exact {
+        // Each lane has a start of its own, in a register for numbers.
+        true if are_rows => width.min(tuning::LANES_ROWS * widest),
         // Stores one by one wait for caches, whose lines of many rows push each other out.
         true if shape.stores => width,
         // In a loop every operation waits for that of the iteration before, and gathers take their time: two of them can be under way, or
@@ -154,13 +158,16 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
     let size = Size { lanes, bytes: width };
     // Whether there are groups must not depend on the processor, if results do.
     let priced = if is_exact { size } else { Size { bytes: BYTES, ..size } };
-    let pricing = Pricing { classes, size: priced, masked: false, inside: false };
+    let pricing = Pricing { classes, size: priced, masked: false, inside: false, are_rows };
     let mut total = pricing.body(bodies[0]);
     // As often as an iteration of a loop over them is assumed.
     total.group += 4 * lanes * moved.min(tuning::LANES_ITERATIONS);
     for op in &bodies[1..] {
         let cost = pricing.body(op);
         total = total.plus(Cost { single: cost.single * waits, ..cost });
+    }
+    if are_rows {
+        total.single += tuning::LANES_ROW_ENDS * lanes;
     }
     let is_ragged = is_ragged && bodies.len() > 1;
     let less = if is_ragged { tuning::LANES_LESS_RAGGED } else { tuning::LANES_LESS };
@@ -306,6 +313,8 @@ struct Pricing<'c> {
     masked: bool,
     /// In a loop or a branch, from where the group is not left because its lanes count differently.
     inside: bool,
+    /// Positions are rows, and a group is left where these differ much.
+    are_rows: bool,
 }
 
 impl Pricing<'_> {
@@ -446,6 +455,9 @@ impl Pricing<'_> {
 
     /// Of 16: how long a loop takes whose lanes end on their own.
     fn waiting(&self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> usize {
+        if self.are_rows {
+            return tuning::LANES_WAITING_ROWS;
+        }
         let waits_long = waits(params, body) >= tuning::LANES_LONG_WAIT;
         let counted = match form {
             LoopForm::For { .. } => self.classes.goes_apart(body),

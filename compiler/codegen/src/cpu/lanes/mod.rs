@@ -42,6 +42,7 @@ mod pack;
 mod prim;
 mod private;
 mod reduce;
+mod rows;
 mod scan;
 mod segments;
 mod steps;
@@ -71,6 +72,7 @@ use par_ir::visit::Code;
 use par_ir::{Prim, Var};
 use private::{Local, Private};
 pub use reduce::{Accumulators, any_order};
+pub use rows::{Rows, plan as plan_of_rows, rows};
 pub use scan::{Scanning, scanning};
 pub use segments::Segments;
 use std::collections::{HashMap, HashSet};
@@ -94,6 +96,8 @@ pub struct Plan {
     has_rest: bool,
     /// The last positions of a row, fewer than a group has, are computed together with some before them, whose results are stored twice.
     overlaps: bool,
+    /// Positions are rows, along which loops go: lanes whose row has ended may read on.
+    are_rows: bool,
 }
 
 impl Plan {
@@ -101,7 +105,8 @@ impl Plan {
     fn new((classes, size): (Classes, Size), bodies: &[&Body]) -> Plan {
         let body = bodies[0].clone();
         let (used, private, reduction) = (used(bodies), vec![], None);
-        Plan { classes, size, used, body, private, reduction, has_rest: false, overlaps: false }
+        let (has_rest, overlaps, are_rows) = (false, false, false);
+        Plan { classes, size, used, body, private, reduction, has_rest, overlaps, are_rows }
     }
 
     /// Lanes of a group.
@@ -158,6 +163,9 @@ impl Plan {
 /// Bytes of the vector registers that a kernel uses, of those that the processor has at most.
 pub fn width(info: &KernelInfo, most: usize) -> usize {
     let is_fold = matches!(info.kernel.kind, KernelKind::Reduce { .. } | KernelKind::Scan { .. });
+    if info.rows_in_lanes(most).is_some() {
+        return most;
+    }
     // A short row ends long before the widest accumulators pay.
     if is_fold && info.kernel.space.is_ragged() { most.min(tuning::LANES_WIDTH_RAGGED) } else { most }
 }
@@ -230,8 +238,7 @@ fn fold(kernel: &Kernel, op: &Lambda, body: Body, width: usize) -> Option<Plan> 
         waits: if reduction.is_own() { 1 } else { tuning::LANES_CHAIN },
         is_ragged: kernel.space.is_ragged(),
         is_exact: reduction.is_own() && op.ret.iter().all(|t| !t.prim().is_float()),
-        width,
-        moved: 0,
+        ..Setting::of_map(width)
     };
     let has_rest = may_have_rest(kernel, &body)
         && !reduction.in_order
@@ -368,6 +375,8 @@ pub struct Group<'e, 'a> {
     lacks_avx: bool,
     /// The processor takes the bytes of registers of 128 bits in any order.
     shuffles: bool,
+    /// Positions are rows, along which loops go.
+    are_rows: bool,
     /// Where the group leaves to, and whether it may.
     alone: Block,
     leaves: bool,
@@ -552,6 +561,7 @@ impl<'a> Emitter<'a> {
             blends,
             lacks_avx,
             shuffles,
+            are_rows: plan.are_rows,
             alone,
             leaves: false,
         }
