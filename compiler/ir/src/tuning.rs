@@ -142,12 +142,18 @@ pub const WORK_UNIT: usize = 8;
 pub const WORK_CALL: usize = 2 * WORK_UNIT;
 /// Rows of a group, at most, of which each has a lane: where a row starts is in a register for numbers.
 pub const LANES_ROWS: usize = 8;
-/// Of 16: how long a loop takes along such rows, whose lengths are those of Poisson's distribution with a mean of 5.
-pub const LANES_WAITING_ROWS: usize = 26;
-/// What the end of a row costs that the processor has not foreseen, in operations.
-pub const LANES_ROW_ENDS: usize = 20;
-/// Elements that the longest of such rows may have besides twice the mean.
-pub const LANES_UNEVEN: i64 = 4;
+/// Operations that such a group takes before its first element.
+pub const ROWS_BEGIN: i64 = 24;
+/// Arrays that the lanes of such a group read, at most; half as many without AVX. Products with a sparse matrix, which read three, took 0.8 of the time for rows of 5 elements, and 1.4
+/// times as long for rows of 20, which were done alone: more values are live than there are registers.
+pub const ROWS_READS: usize = 2;
+/// Operations that a row alone takes besides its elements: its end has not been foreseen. Rows of 2 and 5 elements took 7.3 and 8.4 ns, an
+/// iteration of a group with an addition in 8 lanes, which is 17 operations, 2.3 ns.
+pub const ROW_END: i64 = 45;
+/// The same for rows whose elements are a group under a mask.
+pub const ROW_END_IN_GROUPS: i64 = 30;
+/// Operations that each element of a row alone takes besides its own, where it is combined in 1 cycle, and where it is a float.
+pub const ROW_ELEMENT: [i64; 2] = [1, 3];
 /// Iterations assumed of a loop.
 pub const WORK_ITERATIONS: usize = 64;
 /// Operators that a recursion counts: nobody knows.
@@ -257,9 +263,8 @@ pub const LANES_LESS: usize = 8;
 /// The same for the rows of a ragged space. Their groups often end early, with a jump that was not foreseen, and what is gathered one by
 /// one does not come faster.
 pub const LANES_LESS_RAGGED: usize = 5;
-/// Elements of a ragged row that are combined without a group. Of two there is one order only.
-pub const LANES_FEW: i64 = 2;
-/// Bytes of the widest registers for folds of ragged rows: with 64, sums of rows with 1 to 32 elements took 1.7 times as long.
+/// Bytes of the widest registers for folds of ragged rows: with 64, sums of rows with 1 to 32 elements took 1.7 times as long, and 8 rows, each in a lane, 1.15
+/// times.
 pub const LANES_WIDTH_RAGGED: usize = 32;
 /// Statements of an operator on tuples in lanes, at most: at the end there is a copy of them for every lane.
 pub const LANES_OPERATOR: usize = 64;

@@ -2,7 +2,7 @@
 
 use super::emit::{Base, Unsupported, clif_type, input, output};
 use super::kernel::{KernelEmitter, KernelInfo, Role};
-use super::lanes::{Accumulators, Group, Lanes, Plan, Scanning};
+use super::lanes::{Accumulators, Group, Lanes, Plan, RowPlan, Scanning};
 use super::outputs::Target;
 use super::small_integers::Sums;
 use cranelift::prelude::*;
@@ -111,7 +111,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             Ok(vec![])
         };
         match info.rows_in_lanes(self.e.width).filter(|_| self.role == Role::Main && !self.e.counting) {
-            Some(plan) => self.rows_in_lanes(&plan, &initial, &results, of_row),
+            Some(groups) => self.rows_in_lanes(&groups, &initial, &results, of_row),
             None => self.rows(&[], of_row).map(|_| ()),
         }
     }
@@ -119,7 +119,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// Groups of rows, and what is left.
     fn rows_in_lanes(
         &mut self,
-        plan: &Plan,
+        groups: &RowPlan,
         initial: &[Value],
         results: &[Base],
         of_row: impl FnOnce(
@@ -146,11 +146,11 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             of_row(k, row, start, end, state)
         };
         let (rest, _) = self.groups(
-            plan,
+            &groups.plan,
             (first, last),
             (&[], &[]),
             |group, row, _, _| {
-                group.stay_with_rows(offsets, row, (lo, hi));
+                group.stay_with_rows(groups, offsets, row, (lo, hi));
                 let sums = group.elements(&rows.map, row)?;
                 results.iter().zip(&sums).for_each(|(base, x)| group.store_result(*base, row, x));
                 Ok((vec![], vec![]))
@@ -214,7 +214,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     ) -> Result<Vec<Value>, Unsupported> {
         let (kernel, into) = (self.info.kernel, &self.info.combined);
         let (mut start, mut acc) = (ends.0, initial.to_vec());
-        let groups_end = if plan.has_rest() { self.end_if_long(ends, tuning::LANES_FEW + 1) } else { ends.1 };
+
         // Of many rows of a ragged space most is what a group leaves, and a group of runs leaves much.
         let is_ragged = kernel.space.is_ragged();
         let shorter = plan.shorter().filter(|_| (is_ragged || plan.is_in_order()) && !plan.has_rest());
@@ -224,7 +224,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             let carried = if plan.is_in_order() { &[] } else { &identities[..] };
             (start, acc) = self.groups(
                 plan,
-                (start, groups_end),
+                (start, ends.1),
                 (carried, &acc),
                 |group, pos, lanes, state| match plan.is_in_order() {
                     true => {

@@ -17,7 +17,7 @@
 //! results, whose element `pos` is a partial result instead of the body's.
 
 use super::emit::{Base, Emitter, Unsupported, input};
-use super::lanes::{self, Group, Plan, Scanning, State};
+use super::lanes::{self, Group, Plan, RowPlan, Scanning, State};
 use super::outputs::words;
 use super::prefix::Strips;
 use super::scatter::Scattering;
@@ -118,13 +118,19 @@ impl<'k> KernelInfo<'k> {
         self.found_once(|s| &s.lanes, width, lanes::plan)
     }
 
-    /// How groups of short rows of a reduction run, a row in each lane, if that pays: where the elements of a row are not a group themselves.
-    pub fn rows_in_lanes(&self, width: usize) -> Option<Rc<Plan>> {
+    /// How groups of short rows of a reduction run, a row in each lane, if that pays. Those of floats whose elements are groups themselves, in an order of their own, are not.
+    pub fn rows_in_lanes(&self, width: usize) -> Option<Rc<RowPlan>> {
         let rows = self.scheduled?.rows.as_ref()?;
-        if [lanes::BYTES, width.min(tuning::LANES_WIDTH_RAGGED)].iter().any(|w| self.lanes(*w).is_some()) {
+        let in_groups = self.has_row_groups(width);
+        if in_groups && !rows.is_exact {
             return None;
         }
-        self.found_once(|s| &s.rows_in_lanes, width, |_, width| lanes::plan_of_rows(rows, width))
+        self.found_once(|s| &s.rows_in_lanes, width, |_, width| lanes::plan_of_rows(rows, in_groups, width))
+    }
+
+    /// True if the elements of a ragged row are done in groups, on this processor or on one with the shortest registers.
+    pub fn has_row_groups(&self, width: usize) -> bool {
+        [lanes::BYTES, width.min(tuning::LANES_WIDTH_RAGGED)].iter().any(|w| self.lanes(*w).is_some())
     }
 
     /// True if positions are done one by one, since their loops are done in groups.

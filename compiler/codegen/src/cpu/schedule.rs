@@ -15,7 +15,7 @@
 use super::fresh::Fresh;
 use super::hist;
 use super::kernel::KernelInfo;
-use super::lanes::{self, BYTES, Plan, Rows, Scanning, WIDEST};
+use super::lanes::{self, BYTES, Plan, RowPlan, Rows, Scanning, WIDEST};
 use super::pack::{self, Packing};
 use super::partition::{self, Moves};
 use super::prefix::{self, Strips};
@@ -66,7 +66,7 @@ pub struct Scheduled {
     /// A reduction of rows as a map over them, for rows that are short.
     pub rows: Option<Rows>,
     /// How groups of rows run, if they pay.
-    pub rows_in_lanes: ByWidth<Plan>,
+    pub rows_in_lanes: ByWidth<RowPlan>,
     /// How the last loop runs in groups, if that pays, by the bytes of a register; set when it is asked for.
     pub lanes: ByWidth<Plan>,
     /// The same for a scan.
@@ -224,7 +224,7 @@ pub fn of(info: &KernelInfo, scheduled: &Scheduled) -> plan::Schedule {
         return plan::Schedule::Strips(steps);
     }
     if let Some(groups) = info.rows_in_lanes(WIDEST).or_else(|| info.rows_in_lanes(BYTES)) {
-        return plan::Schedule::Rows(groups.lanes());
+        return plan::Schedule::Rows(groups.plan.lanes());
     }
     let lanes = match kernel.kind {
         // The code of a scan that only reduces may be in lanes of its own.

@@ -71,7 +71,7 @@ impl Flattener<'_> {
             }
             _ => false,
         };
-        if rows == i64::MAX || lengths.iter().any(too_long) || !self.pays(stm, lam, &lengths) {
+        if rows == i64::MAX || lengths.iter().any(too_long) || !self.pays(stm, &lengths) {
             return self.enter_rows(level, *width, inputs, lam);
         }
         lengths.dedup();
@@ -103,12 +103,12 @@ impl Flattener<'_> {
 
     /// True if the sequential version may be faster. Both are one kernel if there is one operator: rows of one length go through it in the
     /// lanes of vectors then, and so do any rows where operators compare. On a GPU nobody has measured that.
-    fn pays(&self, stm: &Stm, lam: &Lambda, lengths: &[Length]) -> bool {
+    fn pays(&self, stm: &Stm, lengths: &[Length]) -> bool {
         let measured = self.measured(Choice { span: stm.span, measure: Measure::Rows }).is_some();
         let is_processor = self.facts.options.target == Target::Processor;
         let in_lanes = |l: &Length| match l {
             Length::Same(_) => is_processor,
-            Length::Rows(_) => is_processor && comparisons(lam).next().is_some(),
+            Length::Rows(_) => false,
             Length::Shared | Length::Inside(_) => true,
         };
         measured || lengths.len() > 1 || lengths.iter().any(in_lanes)

@@ -361,9 +361,11 @@ impl Group<'_, '_> {
             LoopForm::For { index, prim, bound } => {
                 self.e.prims.insert(*index, *prim);
                 let bound = self.atom(bound)?;
+                if let Some(longest) = self.longest {
+                    return self.count_along((*index, *prim), (bound, longest), initial, body, &state);
+                }
                 let differs = !matches!(bound, Lanes::Same(_));
-                if differs && !self.are_rows && !self.conditional && pays_if_long(params, body, self.classes)
-                {
+                if differs && !self.conditional && pays_if_long(params, body, self.classes) {
                     self.stay_if_long(&bound, *prim);
                 }
                 self.count(*index, *prim, bound, initial, body, &state)
@@ -405,6 +407,47 @@ impl Group<'_, '_> {
         let next_i = self.e.b.ins().iadd_imm_s(i, 1);
         let repeat = self.less(less, next_i, &bound);
         Ok(looping.end(self, repeat, &[next_i], next, state))
+    }
+
+    /// `for index < bound` along rows, up to the end of the longest: lanes whose row has ended read on, and keep what they have.
+    fn count_along(
+        &mut self,
+        (index, prim): (Var, Prim),
+        (bound, longest): (Lanes, Value),
+        initial: Vec<Lanes>,
+        body: &Body,
+        state: &State,
+    ) -> Result<Vec<Lanes>, Unsupported> {
+        let (flat, counts) = self.flatten_all(&initial, &state.forms);
+        let zero = self.e.constant(Scalar::zero(prim));
+        let first = [&[zero], &flat[..]].concat();
+        let (again, exit) = (self.e.b.create_block(), self.e.b.create_block());
+        let enter = self.e.b.ins().icmp(IntCC::SignedLessThan, zero, longest);
+        let before = self.e.begin_loop();
+        let here = self.e.params_like(again, &first);
+        let last = self.e.params_like(exit, &flat);
+        self.e.b.ins().brif(enter, again, &args(&first), exit, &args(&flat));
+        self.e.b.switch_to_block(again);
+        let current = self.gather_all(&here[1..], &state.forms, &counts);
+        self.bind(index, Lanes::Same(here[0]));
+        self.bind_state(state, &current);
+        let conditional = std::mem::replace(&mut self.conditional, true);
+        let next = self.body(body)?;
+        let running = self.less(PrimOp::Cmp(CmpOp::Lt, prim), here[0], &bound);
+        let lanes = next.iter().zip(&current).zip(&state.forms);
+        let next: Vec<Lanes> = lanes
+            .map(|((x, old), (p, form))| self.blend(&running, x, old, *p, *form == Form::Apart))
+            .collect();
+        let (flat, _) = self.flatten_all(&next, &state.forms);
+        self.e.loops += 1;
+        let next_i = self.e.b.ins().iadd_imm_s(here[0], 1);
+        let repeat = self.e.b.ins().icmp(IntCC::SignedLessThan, next_i, longest);
+        let following = [&[next_i], &flat[..]].concat();
+        self.e.b.ins().brif(repeat, again, &args(&following), exit, &args(&flat));
+        self.e.inside = before;
+        self.conditional = conditional;
+        self.e.b.switch_to_block(exit);
+        Ok(self.gather_all(&last, &state.forms, &counts))
     }
 
     /// Leaves the group if its lanes do not count far, or so differently that most of them would wait.
@@ -533,7 +576,7 @@ impl Looping {
         let current = self.current.clone();
         s.bind_state(state, &current);
         s.conditional = true;
-        if let Some(running) = self.running.as_ref().filter(|_| !s.are_rows) {
+        if let Some(running) = &self.running {
             s.active = Some(running.clone());
         }
         let next = s.body(body)?;

@@ -6,6 +6,7 @@ use super::division::Division;
 use super::waits::waits;
 use super::walks::walks;
 use crate::cpu::emit::clif_type;
+use crate::cpu::small_integers::needed;
 use crate::free::for_each_use;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
@@ -59,14 +60,12 @@ pub struct Setting {
     pub width: usize,
     /// Elements of every position that are fetched before and stored after it.
     pub moved: usize,
-    /// Positions are rows, whose elements a loop combines.
-    pub are_rows: bool,
 }
 
 impl Setting {
     /// Of a map.
     pub fn of_map(width: usize) -> Setting {
-        Setting { waits: 1, is_ragged: false, is_exact: true, width, moved: 0, are_rows: false }
+        Setting { waits: 1, is_ragged: false, is_exact: true, width, moved: 0 }
     }
 }
 
@@ -108,7 +107,7 @@ impl Priced {
 
 /// The size of a group, if groups pay.
 fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) -> Option<Priced> {
-    let Setting { waits, is_ragged, is_exact, width, moved, are_rows } = setting;
+    let Setting { waits, is_ragged, is_exact, width, moved } = setting;
     let mut shape = Shape::new(classes);
     bodies.iter().for_each(|b| shape.body(b));
     if shape.widest == 0 {
@@ -135,8 +134,6 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
     // One vector of bytes is full, more of them are half full: where paths meet, masks are wider.
     let widest = if shape.is_bytes { widest } else { widest.max(registers.min(2)) };
     let bytes = match is_exact {
-        // Each lane has a start of its own, in a register for numbers.
-        true if are_rows => width.min(tuning::LANES_ROWS * widest),
         // Stores one by one wait for caches, whose lines of many rows push each other out.
         true if shape.stores => width,
         // In a loop every operation waits for that of the iteration before, and gathers take their time: two of them can be under way, or
@@ -158,7 +155,7 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
     let size = Size { lanes, bytes: width };
     // Whether there are groups must not depend on the processor, if results do.
     let priced = if is_exact { size } else { Size { bytes: BYTES, ..size } };
-    let pricing = Pricing { classes, size: priced, masked: false, inside: false, are_rows };
+    let pricing = Pricing { classes, size: priced, masked: false, inside: false };
     let mut total = pricing.body(bodies[0]);
     // As often as an iteration of a loop over them is assumed.
     total.group += 4 * lanes * moved.min(tuning::LANES_ITERATIONS);
@@ -166,12 +163,49 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
         let cost = pricing.body(op);
         total = total.plus(Cost { single: cost.single * waits, ..cost });
     }
-    if are_rows {
-        total.single += tuning::LANES_ROW_ENDS * lanes;
-    }
     let is_ragged = is_ragged && bodies.len() > 1;
     let less = if is_ragged { tuning::LANES_LESS_RAGGED } else { tuning::LANES_LESS };
     (10 * total.group < less * total.single).then_some(Priced { size, cost: total.group })
+}
+
+/// A group of rows, each in a lane, and what an iteration of the loop along them takes.
+pub struct RowsPriced {
+    pub size: Size,
+    /// Operations of the group.
+    pub group: usize,
+    /// Operations of a row alone.
+    pub single: usize,
+    /// Arrays that lanes read.
+    pub reads: usize,
+}
+
+/// The price of groups of rows with registers of up to `width` bytes.
+pub fn of_rows(classes: &Classes, body: &Body, width: usize) -> Option<RowsPriced> {
+    let mut shape = Shape::new(classes);
+    shape.body(body);
+    let widest = shape.widest_in_loops;
+    if widest == 0 {
+        return None;
+    }
+    let bytes = width.min(tuning::LANES_WIDTH_RAGGED);
+    // Each lane has a start of its own, in a register for numbers.
+    let lanes =
+        if bytes == BYTES { (bytes / widest).clamp(4, tuning::LANES_ROWS) } else { tuning::LANES_ROWS };
+    let size = Size { lanes, bytes };
+    let pricing = Pricing { classes, size, masked: false, inside: true };
+    let (mut cost, mut reads) = (Cost::default(), 0);
+    for stm in &body.stms {
+        let Exp::Loop { body, .. } = &stm.exp else { continue };
+        // A check of an index is one comparison.
+        let (checks, stms): (Vec<Stm>, Vec<Stm>) =
+            body.stms.iter().cloned().partition(|s| matches!(s.exp, Exp::Check { .. }));
+        let check = Cost { group: lanes, single: lanes };
+        let stms = needed(&stms, &body.results);
+        let differs = |a: &Atom| classes.atom(a) == Class::Each;
+        reads += stms.iter().filter(|s| matches!(&s.exp, Exp::Index(_, i) if differs(&i[0]))).count();
+        cost = stms.iter().map(|s| pricing.stm(s)).fold(cost, Cost::plus).plus(check.times(checks.len()));
+    }
+    Some(RowsPriced { size, group: cost.group, single: cost.single / lanes, reads })
 }
 
 impl Cost {
@@ -313,8 +347,6 @@ struct Pricing<'c> {
     masked: bool,
     /// In a loop or a branch, from where the group is not left because its lanes count differently.
     inside: bool,
-    /// Positions are rows, and a group is left where these differ much.
-    are_rows: bool,
 }
 
 impl Pricing<'_> {
@@ -455,9 +487,6 @@ impl Pricing<'_> {
 
     /// Of 16: how long a loop takes whose lanes end on their own.
     fn waiting(&self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> usize {
-        if self.are_rows {
-            return tuning::LANES_WAITING_ROWS;
-        }
         let waits_long = waits(params, body) >= tuning::LANES_LONG_WAIT;
         let counted = match form {
             LoopForm::For { .. } => self.classes.goes_apart(body),

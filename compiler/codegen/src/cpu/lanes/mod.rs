@@ -72,7 +72,7 @@ use par_ir::visit::Code;
 use par_ir::{Prim, Var};
 use private::{Local, Private};
 pub use reduce::{Accumulators, any_order};
-pub use rows::{Rows, plan as plan_of_rows, rows};
+pub use rows::{RowPlan, Rows, plan as plan_of_rows, rows};
 pub use scan::{Scanning, scanning};
 pub use segments::Segments;
 use std::collections::{HashMap, HashSet};
@@ -96,8 +96,6 @@ pub struct Plan {
     has_rest: bool,
     /// The last positions of a row, fewer than a group has, are computed together with some before them, whose results are stored twice.
     overlaps: bool,
-    /// Positions are rows, along which loops go: lanes whose row has ended may read on.
-    are_rows: bool,
 }
 
 impl Plan {
@@ -105,8 +103,8 @@ impl Plan {
     fn new((classes, size): (Classes, Size), bodies: &[&Body]) -> Plan {
         let body = bodies[0].clone();
         let (used, private, reduction) = (used(bodies), vec![], None);
-        let (has_rest, overlaps, are_rows) = (false, false, false);
-        Plan { classes, size, used, body, private, reduction, has_rest, overlaps, are_rows }
+        let (has_rest, overlaps) = (false, false);
+        Plan { classes, size, used, body, private, reduction, has_rest, overlaps }
     }
 
     /// Lanes of a group.
@@ -163,9 +161,6 @@ impl Plan {
 /// Bytes of the vector registers that a kernel uses, of those that the processor has at most.
 pub fn width(info: &KernelInfo, most: usize) -> usize {
     let is_fold = matches!(info.kernel.kind, KernelKind::Reduce { .. } | KernelKind::Scan { .. });
-    if info.rows_in_lanes(most).is_some() {
-        return most;
-    }
     // A short row ends long before the widest accumulators pay.
     if is_fold && info.kernel.space.is_ragged() { most.min(tuning::LANES_WIDTH_RAGGED) } else { most }
 }
@@ -375,8 +370,8 @@ pub struct Group<'e, 'a> {
     lacks_avx: bool,
     /// The processor takes the bytes of registers of 128 bits in any order.
     shuffles: bool,
-    /// Positions are rows, along which loops go.
-    are_rows: bool,
+    /// The longest of the rows that positions are, if they are rows.
+    longest: Option<Value>,
     /// Where the group leaves to, and whether it may.
     alone: Block,
     leaves: bool,
@@ -561,7 +556,7 @@ impl<'a> Emitter<'a> {
             blends,
             lacks_avx,
             shuffles,
-            are_rows: plan.are_rows,
+            longest: None,
             alone,
             leaves: false,
         }

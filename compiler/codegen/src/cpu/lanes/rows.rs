@@ -14,8 +14,9 @@
 //! Elements are combined in the order of their row, so that results are those of scalar code. Lanes whose row has ended read on: what is there are the
 //! elements of other rows, for which the body may be computed as well.
 
-use super::class::Classes;
-use super::cost::{self, Setting};
+use super::class::{Classes, Indices};
+use super::cost::{self, BYTES};
+use super::operator::Reduction;
 use super::{Group, Plan, is_pure};
 use crate::cpu::emit::{Base, input};
 use crate::cpu::fresh::Fresh;
@@ -28,6 +29,9 @@ use par_ir::ty::{Atom, Dim, Type};
 use par_ir::visit::Code as _;
 use par_ir::{Prim, Var};
 
+/// Elements of a short row.
+const SHORT: i64 = 2;
+
 /// A reduction as a map over its rows.
 pub struct Rows {
     /// A loop over a row's elements at the position of every row.
@@ -36,6 +40,10 @@ pub struct Rows {
     pub offsets: Var,
     /// What accumulators are at first.
     pub initial: Vec<Var>,
+    /// Results are the same bits in any order.
+    pub is_exact: bool,
+    /// Groups of a row's elements are left where they change its results: mostly, if it is short.
+    keeps: bool,
 }
 
 /// The map over rows that a reduction is, if its body can be done for any element at any time.
@@ -87,7 +95,10 @@ pub fn rows(kernel: &Kernel, fresh: &Fresh) -> Option<Rows> {
         prologue: vec![],
         body: Body { stms, results },
     };
-    Some(Rows { map, offsets, initial })
+    let reduction = Reduction::new(op);
+    let is_exact = reduction.as_ref().is_some_and(|r| r.is_exact() || r.is_sequential());
+    let keeps = reduction.is_some_and(|r| r.keeps());
+    Some(Rows { map, offsets, initial, is_exact, keeps })
 }
 
 /// True if a body has no loop.
@@ -96,35 +107,74 @@ fn is_straight(body: &Body) -> bool {
     body.stms.iter().all(|s| !is_loop(s) && s.exp.own_bodies().into_iter().all(is_straight))
 }
 
-/// The plan of groups of rows, if they pay, with registers of up to `width` bytes.
-pub fn plan(rows: &Rows, width: usize) -> Option<Plan> {
+/// Groups of rows, and when they pay.
+pub struct RowPlan {
+    pub plan: Plan,
+    /// Operations of a group for each element of its longest row.
+    iteration: i64,
+    /// Operations that the end of a row costs if it is done alone, and each of its elements.
+    alone: (i64, i64),
+}
+
+/// The plan of groups of rows with registers of up to `width` bytes; `in_groups`: the elements of a row alone are done in groups.
+pub fn plan(rows: &Rows, in_groups: bool, width: usize) -> Option<RowPlan> {
     let body = &rows.map.body;
-    let classes = |indices| Classes::new((rows.map.pos, 1), body, indices);
-    let (classes, size) =
-        cost::choose(classes, &[body], Setting { are_rows: true, ..Setting::of_map(width) })?;
-    Some(Plan { are_rows: true, ..Plan::new((classes, size), &[body]) })
+    let classes = Classes::new((rows.map.pos, 1), body, Indices::Apart);
+    let priced = cost::of_rows(&classes, body, width)?;
+    let waits = body.stms.last().is_some_and(|s| s.pat.iter().any(|p| p.ty.prim().is_float()));
+    let in_groups = in_groups && !rows.keeps;
+    let alone = match in_groups {
+        true => (tuning::ROW_END_IN_GROUPS, 1),
+        false => (tuning::ROW_END, tuning::ROW_ELEMENT[usize::from(waits)] + priced.single as i64 / 3),
+    };
+    let (iteration, lanes) = (priced.group as i64, priced.size.lanes as i64);
+    let gains = lanes * (alone.0 + SHORT * alone.1) > SHORT * iteration + tuning::ROWS_BEGIN;
+    // In fewer lanes it is not faster to do one element after the other than elements of one row at a time.
+    let has_lanes = !in_groups || priced.size.lanes == tuning::LANES_ROWS;
+    let reads = if width == BYTES { tuning::ROWS_READS / 2 } else { tuning::ROWS_READS };
+    let pays = gains && has_lanes && priced.reads <= reads;
+    pays.then(|| RowPlan { plan: Plan::new((classes, priced.size), &[body]), iteration, alone })
 }
 
 impl Group<'_, '_> {
-    /// Leaves the group unless its rows, from `row` on, are between two positions, those that lanes read on to as well, and most lanes do not wait
-    /// long for the longest one.
-    pub fn stay_with_rows(&mut self, offsets: Base, row: Value, (lo, hi): (Value, Value)) {
+    /// Leaves the group unless its rows, from `row` on, are between two positions, those that lanes read on to as well, and are short, or about as long
+    /// as the longest one.
+    pub fn stay_with_rows(&mut self, rows: &RowPlan, offsets: Base, row: Value, (lo, hi): (Value, Value)) {
         let at = self.e.element(offsets, row);
-        let ends: Vec<Value> =
+        self.stay_if_few(rows, at);
+        let bounds: Vec<Value> =
             (0..=self.lanes as i32).map(|k| self.e.b.ins().load(types::I64, input(), at, 8 * k)).collect();
-        let lengths: Vec<Value> = ends.windows(2).map(|w| self.e.b.ins().isub(w[1], w[0])).collect();
+        let lengths: Vec<Value> = bounds.windows(2).map(|w| self.e.b.ins().isub(w[1], w[0])).collect();
         let most = self.tree(&lengths, |s, a, b| s.e.b.ins().smax(a, b));
-        let (first, last) = (ends[0], ends[self.lanes]);
+        let (first, last) = (bounds[0], bounds[self.lanes]);
         let sum = self.e.b.ins().isub(last, first);
-        let all = self.e.b.ins().imul_imm_s(most, self.lanes as i64);
-        let limit = self.e.b.ins().imul_imm_s(sum, tuning::LANES_EVEN);
-        let limit = self.e.b.ins().iadd_imm_s(limit, tuning::LANES_UNEVEN * self.lanes as i64);
-        let even = self.e.b.ins().icmp(IntCC::SignedLessThanOrEqual, all, limit);
-        let reach = self.e.b.ins().iadd(ends[self.lanes - 1], most);
+        let group = self.e.b.ins().imul_imm_s(most, rows.iteration);
+        let alone = self.e.b.ins().imul_imm_s(sum, rows.alone.1);
+        let ends = rows.alone.0 * self.lanes as i64 - tuning::ROWS_BEGIN;
+        let alone = self.e.b.ins().iadd_imm_s(alone, ends);
+        let pays = self.e.b.ins().icmp(IntCC::SignedLessThanOrEqual, group, alone);
+        let reach = self.e.b.ins().iadd(bounds[self.lanes - 1], most);
         let above = self.e.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, first, lo);
         let below = self.e.b.ins().icmp(IntCC::SignedLessThanOrEqual, reach, hi);
         let inside = self.e.b.ins().band(above, below);
-        let stays = self.e.b.ins().band(even, inside);
+        let stays = self.e.b.ins().band(pays, inside);
         self.stay_if(stays);
+        self.longest = Some(most);
+    }
+
+    /// Leaves the group if its rows have so many elements that it would not pay, if the longest has a quarter more than the mean: without looking at
+    /// each. `at` is where the places of their starts are.
+    fn stay_if_few(&mut self, rows: &RowPlan, at: Value) {
+        let lanes = self.lanes as i64;
+        let excess = 5 * rows.iteration - 4 * lanes * rows.alone.1;
+        if excess <= 0 {
+            return;
+        }
+        let first = self.e.b.ins().load(types::I64, input(), at, 0);
+        let last = self.e.b.ins().load(types::I64, input(), at, 8 * self.lanes as i32);
+        let sum = self.e.b.ins().isub(last, first);
+        let most = 4 * lanes * (rows.alone.0 * lanes - tuning::ROWS_BEGIN) / excess;
+        let few = self.e.b.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, sum, most);
+        self.stay_if(few);
     }
 }

@@ -132,7 +132,16 @@ impl Select<'_> {
         if lane as u32 >= ty.lane_count() {
             return Err(format!("a lane into {ty}"));
         }
-        let (x, y) = (self.reg(x)?, self.operand(y)?);
+        let is_whole = ty.lane_type().bytes() >= 4 && (ty.lane_type() != types::F64 || lane == 1);
+        let read = if is_whole { self.read_here(y)? } else { None };
+        let (x, y) = match read {
+            Some(address) => (self.reg(x)?, Source::Mem(address)),
+            None => (self.reg(x)?, self.operand(y)?),
+        };
+        if let (Source::Mem(_), types::F64, 1) = (&y, ty.lane_type(), lane) {
+            self.three(Code::VEX_Vmovhpd_xmm_xmm_m64, View::X, d, x, y);
+            return Ok(());
+        }
         let (code, view, n) = match ty.lane_type() {
             types::I8 => (Code::VEX_Vpinsrb_xmm_xmm_r32m8_imm8, View::D, lane),
             types::I16 => (Code::VEX_Vpinsrw_xmm_xmm_r32m16_imm8, View::D, lane),

@@ -122,6 +122,18 @@ impl Select<'_> {
         }
     }
 
+    /// Where a value is read, in the block that is being selected and from what never changes: an instruction may read it instead.
+    pub fn read_here(&mut self, v: ir::Value) -> Result<Option<Address>, Unsupported> {
+        match self.definition(v) {
+            Some(InstructionData::Load { opcode: Opcode::Load, arg, flags, offset })
+                if self.func.dfg.mem_flags[flags].readonly() && self.is_here(v) =>
+            {
+                self.address(arg, i32::from(offset)).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// An integer constant, as its type has it with its sign.
     pub fn int(&self, v: ir::Value) -> Option<i64> {
         let v = self.func.dfg.resolve_aliases(v);

@@ -2,6 +2,7 @@
 //!
 //! At 128 and 256 bits a comparison leaves all bits of a lane or none in a vector; for 512 bits see `masks`.
 
+use super::access::load_code;
 use super::codes::{self, Row};
 use super::compare::predicate;
 use super::inst::{Inst, Source, View, imm8};
@@ -408,11 +409,7 @@ impl Select<'_> {
             _ => codes::PBROADCASTQ,
         };
         let code = self.row(row, ty)?;
-        if let Some(InstructionData::Load { opcode: Opcode::Load, arg, flags, offset }) = self.definition(x)
-            && self.func.dfg.mem_flags[flags].readonly()
-            && self.is_here(x)
-        {
-            let address = self.address(arg, i32::from(offset))?;
+        if let Some(address) = self.read_here(x)? {
             self.two(code, (d, view), (Source::Mem(address), View::X));
             return Ok(());
         }
@@ -433,6 +430,13 @@ impl Select<'_> {
     }
 
     pub fn first_lane(&mut self, d: VReg, x: ir::Value) -> Result<(), Unsupported> {
+        let ty = self.ty(x);
+        if ty.is_float()
+            && let Some(address) = self.read_here(x)?
+        {
+            self.two(load_code(ty, View::X)?, (d, View::X), (Source::Mem(address), View::X));
+            return Ok(());
+        }
         let r = self.reg(x)?;
         match r.class() {
             RegClass::Float => {

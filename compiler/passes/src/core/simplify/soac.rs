@@ -13,7 +13,9 @@
 use super::env::Env;
 use super::gather;
 use crate::core::views::View;
+use par_ir::Prim;
 use par_ir::core::{Exp, Lambda, Param, Schedule, Stm};
+use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Elem, Type, Var};
 use par_runtime::Span;
 use std::collections::HashSet;
@@ -31,6 +33,9 @@ pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
         Exp::Filter { width, inputs, lam } => {
             rows(env, *width, inputs, lam);
             stm.pat.first().into_iter().for_each(|k| env.assume_size(k.var));
+            if stm.pat.len() == 1 {
+                stm.exp = count(env, *width, std::mem::take(inputs), lam.clone(), span);
+            }
         }
         Exp::Scatter { width, inputs, lam, .. } => rows(env, *width, inputs, lam),
         Exp::Reduce { width, inputs, lam, op, .. }
@@ -50,6 +55,17 @@ pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
 /// The array that one in another order of its dimensions shows.
 pub(super) fn view(env: &Env, exp: &Exp) -> Option<View> {
     View::of(exp, &|v| matches!(env.def(v), Some(Exp::Iota(_))))
+}
+
+/// The number of elements that a filter keeps, where nothing uses them.
+fn count(env: &mut Env, width: Atom, inputs: Vec<Var>, mut lam: Lambda, span: Span) -> Exp {
+    let flag = env.vars.fresh("kept");
+    let one = Exp::Prim(PrimOp::Conv(Prim::Bool, Prim::I64), vec![lam.body.results[0]]);
+    let pat = vec![Param { var: flag, ty: Type::scalar(Prim::I64) }];
+    lam.body.stms.push(Stm { pat, exp: one, span });
+    (lam.body.results, lam.ret) = (vec![flag.into()], vec![Type::scalar(Prim::I64)]);
+    let op = Lambda::of_operator(BinOp::Add, Prim::I64, span, env.vars);
+    Exp::Reduce { width, inputs, lam, op, neutral: vec![Atom::i64(0)] }
 }
 
 /// A lambda over rows of `inputs`.
