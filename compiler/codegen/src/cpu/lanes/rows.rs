@@ -16,18 +16,19 @@
 
 use super::class::{Classes, Indices};
 use super::cost::{self, BYTES};
-use super::operator::Reduction;
+use super::operator::{Reduction, straightened};
 use super::{Group, Plan, is_pure};
 use crate::cpu::emit::{Base, input};
 use crate::cpu::fresh::Fresh;
+use crate::cpu::small_integers::needed;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out, Space};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type};
-use par_ir::visit::Code as _;
-use par_ir::{Prim, Var};
+use par_ir::visit::{Code as _, Subst};
+use par_ir::{Prim, Scalar, Var};
 
 /// Elements of a short row.
 const SHORT: i64 = 2;
@@ -42,8 +43,8 @@ pub struct Rows {
     pub initial: Vec<Var>,
     /// Results are the same bits in any order.
     pub is_exact: bool,
-    /// Groups of a row's elements are left where they change its results: mostly, if it is short.
-    keeps: bool,
+    /// Groups of a row's elements are for long rows: left where they change its results, or runs of elements.
+    is_slow: bool,
 }
 
 /// The map over rows that a reduction is, if its body can be done for any element at any time.
@@ -71,12 +72,13 @@ pub fn rows(kernel: &Kernel, fresh: &Fresh) -> Option<Rows> {
     let difference = Exp::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), vec![end.var.into(), begin.var.into()]);
     stms.push(stm(&length, difference));
 
-    let (state, elements) = op.params.split_at(op.ret.len());
+    let straight = straightened(op).unwrap_or_else(|| op.clone());
+    let (state, elements) = straight.params.split_at(op.ret.len());
     let pos = Param { var: kernel.pos, ty: Type::scalar(Prim::I64) };
     let mut inside = vec![stm(&pos, sum(start.var.into(), kernel.innermost().into()))];
     inside.extend(kernel.body.stms.iter().cloned());
     let named = elements.iter().map(|p| p.var).zip(kernel.body.results.iter().copied()).collect();
-    let combined = op.body.substituted(&named);
+    let combined = without_choices(straight.body.substituted(&named));
     inside.extend(combined.stms);
     let body = Body { stms: inside, results: combined.results };
     let initial: Vec<Var> = state.iter().map(|_| fresh.var("neutral")).collect();
@@ -95,16 +97,50 @@ pub fn rows(kernel: &Kernel, fresh: &Fresh) -> Option<Rows> {
         prologue: vec![],
         body: Body { stms, results },
     };
-    let reduction = Reduction::new(op);
-    let is_exact = reduction.as_ref().is_some_and(|r| r.is_exact() || r.is_sequential());
-    let keeps = reduction.is_some_and(|r| r.keeps());
-    Some(Rows { map, offsets, initial, is_exact, keeps })
+    let is_exact = !rounds(&op.body);
+    let is_slow = Reduction::new(op).is_some_and(|r| r.keeps() || r.in_order);
+    Some(Rows { map, offsets, initial, is_exact, is_slow })
 }
 
 /// True if a body has no loop.
 fn is_straight(body: &Body) -> bool {
     let is_loop = |s: &Stm| matches!(s.exp, Exp::Loop { .. });
     body.stms.iter().all(|s| !is_loop(s) && s.exp.own_bodies().into_iter().all(is_straight))
+}
+
+/// A body without choices whose conditions are known: elements may be constants, as the flags are that say that there is an element.
+fn without_choices(mut body: Body) -> Body {
+    let mut known = Subst::new();
+    for stm in &mut body.stms {
+        stm.substitute(&known);
+        let Exp::Prim(op, xs) = &stm.exp else { continue };
+        let flag = |a: &Atom| if let Atom::Const(Scalar::Bool(x)) = a { Some(*x) } else { None };
+        let either = |decides: bool| match (flag(&xs[0]), flag(&xs[1])) {
+            (Some(x), _) => Some(if x == decides { xs[0] } else { xs[1] }),
+            (_, Some(y)) => Some(if y == decides { xs[1] } else { xs[0] }),
+            _ => None,
+        };
+        let value = match op {
+            PrimOp::Select(_) => flag(&xs[0]).map(|c| if c { xs[1] } else { xs[2] }),
+            PrimOp::Bin(BinOp::Or, Prim::Bool) => either(true),
+            PrimOp::Bin(BinOp::And, Prim::Bool) => either(false),
+            _ => None,
+        };
+        known.extend(value.map(|x| (stm.pat[0].var, x)));
+    }
+    body.results.iter_mut().for_each(|r| *r = r.var().and_then(|v| known.get(&v)).copied().unwrap_or(*r));
+    Body { stms: needed(&body.stms, &body.results), results: body.results }
+}
+
+/// True if a body computes floats, which depend on the order of the elements then.
+fn rounds(body: &Body) -> bool {
+    let is_exact = |op: PrimOp| {
+        !op.result().is_float() || matches!(op, PrimOp::Select(_) | PrimOp::Bin(BinOp::Min | BinOp::Max, _))
+    };
+    body.stms.iter().any(|s| match &s.exp {
+        Exp::Prim(op, _) => !is_exact(*op),
+        e => e.own_bodies().into_iter().any(rounds),
+    })
 }
 
 /// Groups of rows, and when they pay.
@@ -122,7 +158,7 @@ pub fn plan(rows: &Rows, in_groups: bool, width: usize) -> Option<RowPlan> {
     let classes = Classes::new((rows.map.pos, 1), body, Indices::Apart);
     let priced = cost::of_rows(&classes, body, width)?;
     let waits = body.stms.last().is_some_and(|s| s.pat.iter().any(|p| p.ty.prim().is_float()));
-    let in_groups = in_groups && !rows.keeps;
+    let in_groups = in_groups && !rows.is_slow;
     let alone = match in_groups {
         true => (tuning::ROW_END_IN_GROUPS, 1),
         false => (tuning::ROW_END, tuning::ROW_ELEMENT[usize::from(waits)] + priced.single as i64 / 3),

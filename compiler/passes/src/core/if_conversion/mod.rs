@@ -12,8 +12,10 @@
 //! (`i == k`), and the other makes its rows.
 
 mod arm;
+mod emptied;
 
 use arm::{Arm, Inputs};
+use emptied::{Emptiness, emptiness};
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Program, Schedule, Stm};
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::stack::deeper;
@@ -26,7 +28,9 @@ pub fn run(program: &mut Program) {
     for f in &mut program.funs {
         let (depths, iotas) = (HashMap::new(), HashSet::new());
         let (positions, single) = (HashMap::new(), HashMap::new());
-        let mut walk = IfConversion { vars: &mut program.vars, depth: 0, depths, iotas, positions, single };
+        let vars = &mut program.vars;
+        let mut walk =
+            IfConversion { vars, depth: 0, depths, iotas, positions, single, emptiness: HashMap::new() };
         walk.body(&mut f.body);
     }
 }
@@ -41,6 +45,8 @@ struct IfConversion<'v> {
     iotas: HashSet<Var>,
     /// Numbers of positions, and the depth of their nests.
     positions: HashMap<Var, usize>,
+    /// Conditions on whether there are elements.
+    emptiness: HashMap<Var, Emptiness>,
     /// Conditions that give an answer at one position of their nest at most, and that answer.
     single: HashMap<Var, bool>,
 }
@@ -59,7 +65,7 @@ impl IfConversion<'_> {
         self.depth += usize::from(nests);
         stm.exp.for_each_body_mut(|b| self.body(b));
         self.depth -= usize::from(nests);
-        match self.moved(&stm) {
+        match self.unguarded(&stm).or_else(|| self.moved(&stm)) {
             Some(stms) => stms.into_iter().for_each(|s| self.stm(s, out)),
             None => out.push(stm),
         }
@@ -69,6 +75,7 @@ impl IfConversion<'_> {
     fn note(&mut self, stm: &Stm) {
         let depth = self.depth_of(&stm.exp);
         self.depends(stm.pat.iter().map(|p| p.var), depth);
+        self.emptiness.extend(emptiness(&stm.exp).map(|e| (stm.pat[0].var, e)));
         match &stm.exp {
             Exp::Iota(_) => self.iotas.extend(stm.pat.iter().map(|p| p.var)),
             Exp::Prim(PrimOp::Cmp(op @ (CmpOp::Eq | CmpOp::Ne), _), xs) => {
