@@ -13,38 +13,70 @@ use super::parts::{Inputs, rows};
 use super::users::Users;
 use super::{Fuser, may_fuse, may_sink, small_enough};
 use par_ir::core::{Body, Exp, Lambda, Stm};
+use par_ir::effects::Effects;
 use par_ir::tuning;
 use par_ir::ty::{Atom, Var};
+use par_ir::visit::Code;
+use std::collections::HashSet;
 use std::mem::discriminant;
 
 /// Fuses independent operators, from the top down.
 pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
     let mut users = Users::of(body);
     for first in 0..body.stms.len() {
-        if let Some((second, mut fused)) = partner(body, &users, first) {
+        while let Some(Partner { second, rises, mut fused }) = partner(body, &users, first) {
             fuser.note(&body.stms[first], &body.stms[second], &fused);
             fuser.inside(&mut fused);
-            users.replace(body, first, second, fused);
+            match rises {
+                true => users.replace(body, second, first, fused),
+                false => {
+                    users.replace(body, first, second, fused);
+                    break;
+                }
+            }
         }
     }
     users.finish(body)
 }
 
-/// The next operator that can be fused with the one at `first`, and what they become.
-fn partner(body: &Body, users: &Users, first: usize) -> Option<(usize, Stm)> {
-    let (width, ..) = rows(&body.stms[first].exp).filter(|_| fusible(&body.stms[first].exp))?;
-    let end =
-        users.first_user(body, first).unwrap_or(body.stms.len()).min(first + 1 + tuning::CORE_FUSION_REACH);
-    let mut seconds = first + 1..end;
-    seconds.find_map(|second| {
-        let alike = rows(&body.stms[second].exp).is_some_and(|(w, ..)| w == width);
-        alike.then(|| fuse(body, first, second)).flatten().map(|fused| (second, fused))
-    })
+/// An operator that can be fused with one before.
+struct Partner {
+    second: usize,
+    /// It goes to where the first one is, since that one is used in between.
+    rises: bool,
+    fused: Stm,
 }
 
-fn fuse(body: &Body, first: usize, second: usize) -> Option<Stm> {
-    let (a, b) = (&body.stms[first], &body.stms[second]);
-    let fits = fusible(&b.exp) && may_sink(body, first, second);
+/// The next operator that can be fused with the one at `first`, and what they become.
+fn partner(body: &Body, users: &Users, first: usize) -> Option<Partner> {
+    let (width, ..) = rows(&body.stms[first].exp).filter(|_| fusible(&body.stms[first].exp))?;
+    let end = body.stms.len().min(first + 1 + tuning::CORE_FUSION_REACH);
+    let used = users.first_user(body, first).unwrap_or(end);
+    let mut bound: HashSet<Var> = body.stms[first].pat.iter().map(|p| p.var).collect();
+    for second in first + 1..end {
+        let (rises, alike) = (second >= used, rows(&body.stms[second].exp).is_some_and(|(w, ..)| w == width));
+        let moves = match rises {
+            true => may_rise(&body.stms[second], &bound),
+            false => may_sink(body, first, second),
+        };
+        if alike
+            && moves
+            && let Some(fused) = fuse(&body.stms[first], &body.stms[second])
+        {
+            return Some(Partner { second, rises, fused });
+        }
+        bound.extend(body.stms[second].pat.iter().map(|p| p.var));
+    }
+    None
+}
+
+/// True if a statement can go to before those that bind these variables.
+fn may_rise(stm: &Stm, bound: &HashSet<Var>) -> bool {
+    !stm.has_effect() && stm.free().iter().all(|v| !bound.contains(v))
+}
+
+fn fuse(a: &Stm, b: &Stm) -> Option<Stm> {
+    let fits = fusible(&b.exp);
     let alike = discriminant(&a.exp) == discriminant(&b.exp);
     let fits = fits && rows(&a.exp).zip(rows(&b.exp)).is_some_and(|(a, b)| may_fuse(a.2, b.2));
     let mixed = share_input(&a.exp, &b.exp) && [a, b].iter().all(|s| binds_elements(s));
