@@ -220,3 +220,22 @@ fn rows_written_along_loops() {
     let waits = "((s * vs[i] + xs[first + j]) * 0.5 + vs[i]) * s + xs[first + j]";
     assert_ne!(schedules(&of_rows(waits)), ["one by one"]);
 }
+
+#[test]
+fn short_rows() {
+    let rows = |of_row: &str| {
+        let entry = "entry main [n] (lens: [n]i64) (at: []i64) (xs: []f64)";
+        let text = format!("{entry} = map (\\row -> {of_row}) (segments lens (zip at xs))");
+        schedules(&text).into_iter().filter(|s| s != "lanes: 8").collect::<Vec<_>>()
+    };
+    // Each in a lane, the length of the longest at a time.
+    assert_eq!(rows("f64.sum (map (.1) row)"), ["rows in lanes: 8"]);
+    assert_eq!(rows("f64.sum (map (\\(i, x) -> f64.i64 i * x) row)"), ["rows in lanes: 8"]);
+    assert_eq!(rows("length (filter (\\(_, x) -> x > 0) row)"), ["rows in lanes: 8"]);
+    assert_eq!(rows("i64.maximum (map (.0) row)"), ["rows in lanes: 8"]);
+    assert_eq!(rows("if length row == 0 then 0 else argmax (map (.1) row)"), ["rows in lanes: 8"]);
+    // Three arrays are read: too many numbers live for rows that are done alone between the groups.
+    let far = "entry main [n] [m] (lens: [n]i64) (at: []i64) (xs: [m]f64) (ys: []f64) =
+      map (\\row -> f64.sum (map (\\(i, y) -> xs[i] * y) row)) (segments lens (zip at ys))";
+    assert_eq!(schedules(far).last().map(String::as_str), Some("one by one"));
+}

@@ -66,3 +66,60 @@ fn a_row_that_is_only_named_goes_along_where_it_is_one() {
         &[IF_CONVERSION]
     ));
 }
+
+#[test]
+fn a_branch_that_guards_against_no_elements_is_none_around_operators() {
+    assert_shows!(transformed(
+        "fun f@0 (%n: i64, %s: [%n]desc, %a: [%n][~%s]i64) -> (%r: [%n]i64) {
+           let (%ys: [%n]i64) = map %n (%s, %a) \\(%k: i64, %row: [%k]i64) -> (i64) {
+             let (%c: bool) = lt.i64 (0i64, %k)
+             let (%y: i64) = if %c then {
+               let (%x: i64) = %row[0i64]
+               let (%m: i64) = reduce %k (%row) \\(%v: i64) -> (i64) { in (%v) } op \\(%p: i64, %q: i64) -> (i64) {
+                 let (%t: i64) = max.i64 (%p, %q)
+                 in (%t)
+               } neutral (%x)
+               let (%d: i64) = sub.i64 (%m, %x)
+               in (%d)
+             } else { in (-1i64) }
+             in (%y)
+           }
+           in (%ys)
+         }",
+        &[IF_CONVERSION]
+    ));
+}
+
+#[test]
+fn operators_that_may_fail_and_others_than_over_these_elements_stay() {
+    assert_shows!(transformed(
+        "fun f@0 (%n: i64, %s: [%n]desc, %a: [%n][~%s]i64) -> (%r: [%n]i64, %u: [%n]i64) {
+           let (%ys: [%n]i64, %zs: [%n]i64) = map %n (%s, %a) \\(%k: i64, %row: [%k]i64) -> (i64, i64) {
+             let (%c: bool) = eq.i64 (%k, 0i64)
+             let (%y: i64) = if %c then { in (0i64) } else {
+               let (%m: i64) = reduce %k (%row) \\(%v: i64) -> (i64) {
+                 let (%b: bool) = lt.i64 (%v, %n)
+                 check %b bounds (%v, %n)
+                 in (%v)
+               } op \\(%p: i64, %q: i64) -> (i64) {
+                 let (%t: i64) = max.i64 (%p, %q)
+                 in (%t)
+               } neutral (0i64)
+               in (%m)
+             }
+             let (%z: i64) = if %c then { in (0i64) } else {
+               let (%j: i64) = sub.i64 (%k, 1i64)
+               let (%part: [%j]i64) = slice %row (0i64, %j, 1i64)
+               let (%o: i64) = reduce %j (%part) \\(%w: i64) -> (i64) { in (%w) } op \\(%e: i64, %g: i64) -> (i64) {
+                 let (%h: i64) = max.i64 (%e, %g)
+                 in (%h)
+               } neutral (0i64)
+               in (%o)
+             }
+             in (%y, %z)
+           }
+           in (%ys, %zs)
+         }",
+        &[IF_CONVERSION]
+    ));
+}

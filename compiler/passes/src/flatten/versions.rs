@@ -11,7 +11,7 @@
 //! Both are there where it depends: if there are many rows and none is long ([`super::choices`]), the host takes the sequential one. How
 //! long rows are it knows where every inner operator goes over a row of an argument of the nest, or over a number of elements that is the
 //! same for all. A nest with one inner operator is one kernel in both versions. On a processor one loop for each row is done for several rows
-//! together, in the lanes of vectors, if they have one length or are compared. Else it is flat, unless a measurement says otherwise, or all rows
+//! together, in the lanes of vectors, if they have one length; so is the flat kernel, if rows are short. Else it is flat, unless a measurement says otherwise, or all rows
 //! go over the same arrays. Inside other nests there is one version: the flat one, or, if all operators go over windows, the sequential one.
 
 use super::canonical::Form;
@@ -102,7 +102,7 @@ impl Flattener<'_> {
     }
 
     /// True if the sequential version may be faster. Both are one kernel if there is one operator: rows of one length go through it in the
-    /// lanes of vectors then, and so do any rows where operators compare. On a GPU nobody has measured that.
+    /// lanes of vectors then. On a GPU nobody has measured that.
     fn pays(&self, stm: &Stm, lengths: &[Length]) -> bool {
         let measured = self.measured(Choice { span: stm.span, measure: Measure::Rows }).is_some();
         let is_processor = self.facts.options.target == Target::Processor;

@@ -7,7 +7,8 @@
 //! let b = reduce max.f32 m n xs
 //! ```
 //!
-//! Both must be maps with scalar bodies, or reductions. A map is fused with a reduction if they read a common array.
+//! Both must be maps with scalar bodies, or reductions. A map is fused with a reduction if they read a common array. Where results of the first are used
+//! between both, the second goes to the first, if it reads a common array and cannot fail.
 
 use super::parts::{Inputs, rows};
 use super::users::Users;
@@ -56,7 +57,10 @@ fn partner(body: &Body, users: &Users, first: usize) -> Option<Partner> {
     for second in first + 1..end {
         let (rises, alike) = (second >= used, rows(&body.stms[second].exp).is_some_and(|(w, ..)| w == width));
         let moves = match rises {
-            true => may_rise(&body.stms[second], &bound),
+            true => {
+                may_rise(&body.stms[second], &bound)
+                    && share_input(&body.stms[first].exp, &body.stms[second].exp)
+            }
             false => may_sink(body, first, second),
         };
         if alike
