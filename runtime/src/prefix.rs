@@ -237,10 +237,12 @@ unsafe fn in_blocks<T: Number, C: Combine, const N: usize, const SEGMENTED: bool
         // SAFETY: the numbers and flags are inside.
         unsafe {
             let x = from.add(at).cast::<[T; N]>().read_unaligned();
-            let begun = match SEGMENTED {
-                true => flags.add(at).cast::<[bool; N]>().read().map(T::mask),
-                false => [T::mask(false); N],
-            };
+            let mut begun = [T::mask(false); N];
+            if SEGMENTED {
+                for (i, begun) in begun.iter_mut().enumerate() {
+                    *begun = T::mask(*flags.add(at + i));
+                }
+            }
             let (x, begun) = block::<T, C, N, SEGMENTED>(x, begun);
             let mut prefixes = x;
             for i in 0..N {

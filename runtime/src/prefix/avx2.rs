@@ -126,9 +126,14 @@ macro_rules! scans {
                 unsafe {
                     let (mut last, mut all) = ($splat(*before), $splat(*before.add(1)));
                     for at in (0..whole).step_by(2 * LANES) {
-                        let x = [0, LANES].map(|i| _mm256_loadu_si256(from.add(at + i).cast()));
+                        // No closures: without optimisation at link time they would be calls.
+                        let (from, second) = (from.add(at), from.add(at + LANES));
+                        let x = [_mm256_loadu_si256(from.cast()), _mm256_loadu_si256(second.cast())];
                         let begun = match SEGMENTED {
-                            true => [0, LANES].map(|i| masks::<{ size_of::<$t>() }>(flags.add(at + i))),
+                            true => [
+                                masks::<{ size_of::<$t>() }>(flags.add(at)),
+                                masks::<{ size_of::<$t>() }>(flags.add(at + LANES)),
+                            ],
                             false => [_mm256_setzero_si256(); 2],
                         };
                         let (x, begun) = block::<SEGMENTED>(x, begun);

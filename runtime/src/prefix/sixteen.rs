@@ -13,9 +13,10 @@ pub type Block = [Vector; 4];
 /// All bits of so many bytes of a vector, the first ones, and none of the others.
 #[inline(always)]
 fn lowest(bytes: usize) -> Vector {
-    let lowest: [u8; 16] = std::array::from_fn(|i| if i < bytes { u8::MAX } else { 0 });
-    // SAFETY: these are 16 bytes.
-    unsafe { load(lowest.as_ptr()) }
+    const ONES: [u8; 16] = [u8::MAX; 16];
+    const BYTES: [[u8; 16]; 2] = [ONES, [0; 16]];
+    // SAFETY: these are 16 bytes of 32.
+    unsafe { load(BYTES.as_ptr().cast::<u8>().add(16 - bytes)) }
 }
 
 /// Combines each number with the one some places before it, unless a segment has begun between them. `moved(r, y)` is the vector of those that
@@ -185,7 +186,10 @@ unsafe fn scan<T: Float, C: Vectors, const SEGMENTED: bool>(
         let before = &mut *before.cast::<[T; 2]>();
         let [mut last, mut all] = before.map(T::splat);
         for at in (0..whole).step_by(4 * T::LANES) {
-            let x = std::array::from_fn(|r| load(from.add(at + r * T::LANES).cast()));
+            let mut x = [zero(); 4];
+            for (r, x) in x.iter_mut().enumerate() {
+                *x = load(from.add(at + r * T::LANES).cast());
+            }
             let begun = if SEGMENTED { T::masks(flags.add(at)) } else { [zero(); 4] };
             let (x, begun) = block::<T, C, SEGMENTED>(x, begun);
             for r in 0..4 {

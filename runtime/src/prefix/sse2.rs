@@ -51,9 +51,12 @@ pub unsafe fn masks_32(flags: *const u8) -> Block {
     // SAFETY: the caller's promise.
     unsafe {
         let m = _mm_cmpgt_epi8(_mm_loadu_si128(flags.cast()), zero());
-        let halves = [_mm_unpacklo_epi8(m, m), _mm_unpackhi_epi8(m, m)];
-        let [a, b] = halves.map(|m| [_mm_unpacklo_epi16(m, m), _mm_unpackhi_epi16(m, m)]);
-        [a[0], a[1], b[0], b[1]]
+        let (a, b) = (_mm_unpacklo_epi8(m, m), _mm_unpackhi_epi8(m, m));
+        let ([a, b], [c, d]) = (
+            [_mm_unpacklo_epi16(a, a), _mm_unpackhi_epi16(a, a)],
+            [_mm_unpacklo_epi16(b, b), _mm_unpackhi_epi16(b, b)],
+        );
+        [a, b, c, d]
     }
 }
 
@@ -67,9 +70,12 @@ pub unsafe fn masks_64(flags: *const u8) -> Block {
     unsafe {
         let m = _mm_cmpgt_epi8(_mm_loadl_epi64(flags.cast()), zero());
         let m = _mm_unpacklo_epi8(m, m);
-        let halves = [_mm_unpacklo_epi16(m, m), _mm_unpackhi_epi16(m, m)];
-        let [a, b] = halves.map(|m| [_mm_unpacklo_epi32(m, m), _mm_unpackhi_epi32(m, m)]);
-        [a[0], a[1], b[0], b[1]]
+        let (a, b) = (_mm_unpacklo_epi16(m, m), _mm_unpackhi_epi16(m, m));
+        let ([a, b], [c, d]) = (
+            [_mm_unpacklo_epi32(a, a), _mm_unpackhi_epi32(a, a)],
+            [_mm_unpacklo_epi32(b, b), _mm_unpackhi_epi32(b, b)],
+        );
+        [a, b, c, d]
     }
 }
 

@@ -223,7 +223,10 @@ unsafe fn tile<T: Number, S: Step<T>, const C: usize, const W: usize>(
     acc: &mut Accumulators<T, C>,
 ) {
     for first in (0..C).step_by(W) {
-        let mut sums: [[T; W]; ROWS] = std::array::from_fn(|r| std::array::from_fn(|c| acc[r][first + c]));
+        let mut sums = [[T::default(); W]; ROWS];
+        for (sums, acc) in sums.iter_mut().zip(&*acc) {
+            sums.copy_from_slice(&acc[first..first + W]);
+        }
         for k in 0..depth {
             // SAFETY: the panel has `depth` lines of `C`, and each row an element at every step.
             let line = unsafe { &*(panel.add(k * C + first) as *const [T; W]) };
