@@ -154,6 +154,8 @@ pub const ROW_END: i64 = 45;
 pub const ROW_END_IN_GROUPS: i64 = 30;
 /// Operations that each element of a row alone takes besides its own, where it is combined in 1 cycle, and where it is a float.
 pub const ROW_ELEMENT: [i64; 2] = [1, 3];
+/// Constants of rows that are written out in the arms of a branch, at most: they are in a table.
+pub const WRITTEN_ROWS: usize = 4096;
 /// Iterations assumed of a loop.
 pub const WORK_ITERATIONS: usize = 64;
 /// Operators that a recursion counts: nobody knows.

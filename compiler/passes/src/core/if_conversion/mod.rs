@@ -13,6 +13,7 @@
 
 mod arm;
 mod emptied;
+mod literals;
 
 use arm::{Arm, Inputs};
 use emptied::{Emptiness, emptiness};
@@ -29,9 +30,19 @@ pub fn run(program: &mut Program) {
         let (depths, iotas) = (HashMap::new(), HashSet::new());
         let (positions, single) = (HashMap::new(), HashMap::new());
         let vars = &mut program.vars;
-        let mut walk =
-            IfConversion { vars, depth: 0, depths, iotas, positions, single, emptiness: HashMap::new() };
+        let mut walk = IfConversion {
+            vars,
+            depth: 0,
+            depths,
+            iotas,
+            positions,
+            single,
+            emptiness: HashMap::new(),
+            tables: vec![],
+        };
         walk.body(&mut f.body);
+        let tables = std::mem::take(&mut walk.tables);
+        f.body.stms.splice(0..0, tables);
     }
 }
 
@@ -45,6 +56,8 @@ struct IfConversion<'v> {
     iotas: HashSet<Var>,
     /// Numbers of positions, and the depth of their nests.
     positions: HashMap<Var, usize>,
+    /// Literals that belong at the start of the function.
+    tables: Vec<Stm>,
     /// Conditions on whether there are elements.
     emptiness: HashMap<Var, Emptiness>,
     /// Conditions that give an answer at one position of their nest at most, and that answer.
@@ -60,6 +73,10 @@ impl IfConversion<'_> {
     }
 
     fn stm(&mut self, mut stm: Stm, out: &mut Vec<Stm>) {
+        // As a whole, before the branches inside.
+        if let Some(stms) = self.written_out(&stm) {
+            return stms.into_iter().for_each(|s| self.stm(s, out));
+        }
         self.note(&stm);
         let nests = stm.exp.is_soac();
         self.depth += usize::from(nests);
