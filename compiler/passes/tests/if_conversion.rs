@@ -123,3 +123,32 @@ fn operators_that_may_fail_and_others_than_over_these_elements_stay() {
         &[IF_CONVERSION]
     ));
 }
+
+#[test]
+fn rows_that_are_written_out_are_chosen_element_by_element() {
+    assert_shows!(transformed(
+        "fun f@0 (%n: i64, %a: [%n]i64) -> (%s: [%n]desc, %r: [%n][~%s]i64) {
+           let (%t: [%n]desc, %ys: [%n][~%t]i64) = map %n (%a) \\(%x: i64) -> (i64, [%k]i64) {
+             let (%c: bool) = lt.i64 (%x, 0i64)
+             let (%k: i64, %y: [%k]i64) = if %c then {
+               let (%l: [3]i64) = literal i64 [1i64, 2i64, 3i64]
+               in (3i64, %l)
+             } else {
+               let (%d: bool) = lt.i64 (9i64, %x)
+               let (%h: i64, %z: [%h]i64) = if %d then {
+                 let (%e: [%x]i64) = replicate (%x, 7i64)
+                 in (%x, %e)
+               } else {
+                 let (%w: i64) = add.i64 (%x, 1i64)
+                 let (%g: [2]i64) = literal i64 [%x, %w]
+                 in (2i64, %g)
+               }
+               in (%h, %z)
+             }
+             in (%k, %y)
+           }
+           in (%t, %ys)
+         }",
+        &[IF_CONVERSION]
+    ));
+}

@@ -1,6 +1,7 @@
 //! The CPU back end: every kernel becomes one or a few machine-code functions, made by Cranelift. `jit` makes them in memory, `object`
 //! in a file for a linker.
 
+mod ahead;
 mod base_case;
 mod branches;
 mod chains;

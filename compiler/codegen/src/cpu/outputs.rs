@@ -55,6 +55,9 @@ impl KernelEmitter<'_, '_, '_> {
         if let Some(staged) = self.staged_over_rows() {
             return self.map_rows_in_strips(staged, &targets);
         }
+        if self.is_ahead() {
+            return self.map_ahead(&targets);
+        }
         self.rows(&[], |k, _, start, end, _| {
             k.map_in_strips(&targets, (start, end))?;
             Ok(vec![])
@@ -126,7 +129,7 @@ impl KernelEmitter<'_, '_, '_> {
         Ok(())
     }
 
-    fn map_element(&mut self, targets: &[Target], pos: Value) -> Result<(), Unsupported> {
+    pub fn map_element(&mut self, targets: &[Target], pos: Value) -> Result<(), Unsupported> {
         let mut results = self.element(pos)?.into_iter();
         targets.iter().try_for_each(|target| self.write(target, pos, &mut results))
     }
