@@ -43,6 +43,9 @@ pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
         | Exp::Hist { width, inputs, lam, op, .. } => {
             rows(env, *width, inputs, lam);
             lambda(env, op);
+            if let Some(s) = sum_of_lengths(env, &stm.exp) {
+                stm.exp = Exp::Total(s);
+            }
         }
         _ => {}
     }
@@ -55,6 +58,23 @@ pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
 /// The array that one in another order of its dimensions shows.
 pub(super) fn view(env: &Env, exp: &Exp) -> Option<View> {
     View::of(exp, &|v| matches!(env.def(v), Some(Exp::Iota(_))))
+}
+
+/// The descriptor the lengths of whose rows are added up.
+fn sum_of_lengths(env: &Env, exp: &Exp) -> Option<Var> {
+    let Exp::Reduce { inputs, lam, op, neutral, .. } = exp else { return None };
+    let ([input], [p], [sum]) = (inputs.as_slice(), lam.params.as_slice(), op.body.stms.as_slice()) else {
+        return None;
+    };
+    let is_itself = lam.body.stms.is_empty() && lam.body.results == [Atom::Var(p.var)] && p.ty.is_scalar();
+    let adds = matches!(&sum.exp, Exp::Prim(PrimOp::Bin(BinOp::Add, Prim::I64), xs) if xs.iter().zip(&op.params).all(|(x, p)| *x == Atom::Var(p.var)));
+    let result = op.body.results == [Atom::Var(sum.pat[0].var)] && *neutral == [Atom::i64(0)];
+    let desc = match env.def(*input) {
+        Some(Exp::Lengths(s)) => *s,
+        _ => *input,
+    };
+    let is_desc = env.type_of(desc).is_some_and(|t| t.is_desc() && t.rank() == 1);
+    (is_itself && adds && result && is_desc).then_some(desc)
 }
 
 /// The number of elements that a filter keeps, where nothing uses them.
