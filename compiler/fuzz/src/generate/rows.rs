@@ -3,6 +3,8 @@
 //! ```text
 //! map (\p -> [p[2] - p[0], p[1], p[0]]) a                                       -- a: [n][3]
 //! tabulate_2d n m (\i j -> maximum (flatten a[i:i + 3, j:j + 5]))
+//! flatten (map (\x -> if x > 3 then [x, 1] else if x < 0 then [] else [x]) xs)
+//! map (\r -> if null r then 0 else argmax r) rows
 //! map (\x -> (loop (out, y) = (map (const x[0]) x, x[0]) for i < length x do let y = f y x[i] in (out with [i] = y, y)).0) xs
 //! ```
 //!
@@ -11,13 +13,15 @@
 
 use super::positions::{of_scalars, rows_of_scalars};
 use super::{Form, Gen};
-use crate::types::{BOOL, Ty};
+use crate::types::{BOOL, I64, Ty, array};
 use par_runtime::Prim;
 
 pub(super) const FORMS: &[Form] = &[
     Form { name: "short rows", weight: 12, makes: of_scalars, make: short_rows },
     Form { name: "windows of rows", weight: 12, makes: rows_of_scalars, make: windows },
     Form { name: "written rows", weight: 12, makes: rows_of_scalars, make: written },
+    Form { name: "rows written out in arms", weight: 10, makes: of_scalars, make: in_arms },
+    Form { name: "rows that may be empty", weight: 10, makes: of_scalars, make: may_be_empty },
 ];
 
 /// Elements of all rows that are made of those of others, column by column.
@@ -50,6 +54,62 @@ fn short_rows(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
         _ => format!("[{}]", (0..to).map(|_| column(g)).collect::<Vec<_>>().join(", ")),
     };
     Some(format!("(let {x} = {xs} in flatten (map (\\{p} -> {body}) {rows}))"))
+}
+
+/// Rows of a few elements, one after the other: how many there are is a choice.
+fn in_arms(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    if !g.can_nest() {
+        return None;
+    }
+    let elem = ty.elem()?.clone();
+    let (a, b) = g.halves(fuel);
+    let (xs, of) = g.any_array(a);
+    let x = g.name();
+    let arms = g.under(&[(&x, &of)], |g| {
+        let arm = |g: &mut Gen| match g.rng.below(5) {
+            0 => "[]".to_string(),
+            1 => {
+                let (k, e) = (g.rng.between(0, 5), g.exp(&elem, b / 4));
+                format!("replicate {k} {e}")
+            }
+            _ => {
+                let n = g.rng.between(1, 3);
+                let elements: Vec<String> = (0..n).map(|_| g.exp(&elem, b / 8)).collect();
+                format!("[{}]", elements.join(", "))
+            }
+        };
+        let [one, two] = [(); 2].map(|()| arm(g));
+        let [c, d] = [(); 2].map(|()| g.exp(&BOOL, b / 4));
+        // The type of a row is that of its elements, of which one may have none.
+        let last = g.exp(&elem, b / 8);
+        format!("if {c} then {one} else if {d} then {two} else [{last}]")
+    });
+    Some(format!("(flatten (map (\\{x} -> {arms}) {xs}))"))
+}
+
+/// What all elements of rows come to, where there are any.
+fn may_be_empty(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    if !g.can_nest() {
+        return None;
+    }
+    let elem = ty.elem()?.clone();
+    let (a, b) = g.halves(fuel);
+    let rows = g.exp(&array(array(elem.clone())), a);
+    let o = g.operator(&elem);
+    let (r, none) = (g.name(), g.exp(&elem, b / 2));
+    let all = match g.rng.below(3) {
+        0 if elem == I64 => format!("{} {r}", g.rng.pick(&["argmin", "argmax", "i64.maximum"])),
+        0 => format!("{r}[0]"),
+        _ if o.exact && elem.has_floats() => {
+            format!("reduce {} {} (map {} {r})", o.op, o.neutral, g.rounding(&elem))
+        }
+        _ => format!("reduce {} {} {r}", o.op, o.neutral),
+    };
+    Some(match g.rng.below(3) {
+        0 => format!("(map (\\{r} -> if null {r} then {none} else {all}) {rows})"),
+        1 => format!("(map (\\{r} -> if length {r} > 0 then {all} else {none}) {rows})"),
+        _ => format!("(map (\\{r} -> if length {r} < 1 then {none} else {all}) {rows})"),
+    })
 }
 
 /// The name of a scalar's type.
