@@ -51,9 +51,9 @@ pub struct Rows {
 pub fn rows(kernel: &Kernel, fresh: &Fresh) -> Option<Rows> {
     let KernelKind::Reduce { op, .. } = &kernel.kind else { return None };
     let Some((n, Dim::Seg(_))) = kernel.space.as_rows() else { return None };
-    let bodies = [&kernel.body, &op.body];
-    if kernel.body.results.len() != op.ret.len() || !bodies.into_iter().all(|b| is_pure(b) && is_straight(b))
-    {
+    let straight = straightened(op).unwrap_or_else(|| op.clone());
+    let is_simple = [&kernel.body, &straight.body].into_iter().all(|b| is_pure(b) && is_straight(b));
+    if kernel.body.results.len() != op.ret.len() || !is_simple {
         return None;
     }
     let span = op.body.stms.first().or(kernel.body.stms.first()).map(|s| s.span).unwrap_or_default();
@@ -72,7 +72,6 @@ pub fn rows(kernel: &Kernel, fresh: &Fresh) -> Option<Rows> {
     let difference = Exp::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), vec![end.var.into(), begin.var.into()]);
     stms.push(stm(&length, difference));
 
-    let straight = straightened(op).unwrap_or_else(|| op.clone());
     let (state, elements) = straight.params.split_at(op.ret.len());
     let pos = Param { var: kernel.pos, ty: Type::scalar(Prim::I64) };
     let mut inside = vec![stm(&pos, sum(start.var.into(), kernel.innermost().into()))];
@@ -102,10 +101,9 @@ pub fn rows(kernel: &Kernel, fresh: &Fresh) -> Option<Rows> {
     Some(Rows { map, offsets, initial, is_exact, is_slow })
 }
 
-/// True if a body has no loop.
+/// True if a body has no loop and no branch: a row alone skips what lanes compute for others.
 fn is_straight(body: &Body) -> bool {
-    let is_loop = |s: &Stm| matches!(s.exp, Exp::Loop { .. });
-    body.stms.iter().all(|s| !is_loop(s) && s.exp.own_bodies().into_iter().all(is_straight))
+    body.stms.iter().all(|s| s.exp.own_bodies().is_empty())
 }
 
 /// A body without choices whose conditions are known: elements may be constants, as the flags are that say that there is an element.
