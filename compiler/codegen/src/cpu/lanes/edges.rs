@@ -35,6 +35,8 @@ pub struct Edges {
     settled: HashMap<Var, Vec<Atom>>,
     /// Comparisons that have one answer before a place and the other from there on, and whether they hold before.
     turns: HashMap<Var, Turn>,
+    /// Minima and maxima.
+    clamps: usize,
     /// Remainders that grow by one between edges.
     growing: HashMap<Var, Vec<Atom>>,
     /// Operands of comparisons that differ, as they are at the first position.
@@ -108,9 +110,9 @@ impl Edges {
         self.turns.get(&v).copied()
     }
 
-    /// How many comparisons, quotients and remainders there are.
-    pub fn len(&self) -> usize {
-        self.settled.len() + self.growing.len()
+    /// How many comparisons, minima, maxima, quotients and remainders there are.
+    pub fn count(&self) -> usize {
+        self.settled.len() + self.clamps + self.growing.len()
     }
 
     /// A statement with the operands of comparisons as they are at the first position.
@@ -180,10 +182,13 @@ impl Edges {
         for stm in &body.stms {
             if let Exp::Prim(op, xs) = &stm.exp
                 && let Some((operands, turn)) = self.comparison(*op, xs, inside, facts)
-                && matches!(op, PrimOp::Cmp(..))
             {
-                self.settled.insert(stm.pat[0].var, operands);
-                self.turns.extend(turn.map(|t| (stm.pat[0].var, t)));
+                if matches!(op, PrimOp::Cmp(..)) {
+                    self.settled.insert(stm.pat[0].var, operands);
+                    self.turns.extend(turn.map(|t| (stm.pat[0].var, t)));
+                } else {
+                    self.clamps += 1;
+                }
             }
             stm.exp.for_each_body(|b| self.comparisons(b, inside, facts));
         }

@@ -252,7 +252,7 @@ impl Cases<'_> {
         let (choices, statements) = (self.choices, tuning::CASES_STATEMENTS);
         let mut left = Left { turned: HashSet::new(), choices, statements };
         let pieces = self.pieces(edges, body.clone(), &mut left)?;
-        (left.turned.len() == edges.len()).then_some(pieces)
+        (left.turned.len() == edges.count()).then_some(pieces)
     }
 
     fn pieces(&self, edges: &Edges, body: Body, left: &mut Left) -> Option<Pieces> {
