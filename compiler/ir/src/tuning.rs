@@ -294,3 +294,5 @@ pub const CASES: usize = 6;
 pub const CASES_STATEMENTS: usize = 400;
 /// Positions that are not divided, because that would take longer than they do.
 pub const CASES_POSITIONS: i64 = 8;
+/// The same where each segment's place in their order is known.
+pub const PIECES_POSITIONS: i64 = 4;

@@ -209,9 +209,33 @@ fn binary_floats() -> Vec<(PrimOp, *const u8)> {
     all
 }
 
+/// A power with an exponent that is not negative; integers with fewer bits wrap as their lowest bits do.
+fn power(base: u64, exponent: u64) -> u64 {
+    let (mut result, mut square, mut left) = (1u64, base, exponent);
+    while left > 0 {
+        if left & 1 == 1 {
+            result = result.wrapping_mul(square);
+        }
+        square = square.wrapping_mul(square);
+        left >>= 1;
+    }
+    result
+}
+
 macro_rules! integer_powers {
     ($($prim:ident $t:ident),*) => {
-        evaluated! { $(PrimOp::Bin(BinOp::Pow, Prim::$prim), (x: $t as $prim, y: $t as $prim) -> $t as $prim;)* }
+        vec![$((PrimOp::Bin(BinOp::Pow, Prim::$prim), {
+            extern "C" fn f(x: $t, y: $t) -> $t {
+                if y >= <$t>::default() {
+                    return power(x as u64, y as u64) as $t;
+                }
+                match PrimOp::Bin(BinOp::Pow, Prim::$prim).eval(&[Scalar::$prim(x), Scalar::$prim(y)]) {
+                    Scalar::$prim(z) => z,
+                    _ => Default::default(),
+                }
+            }
+            f as *const u8
+        })),*]
     };
 }
 

@@ -59,7 +59,12 @@ fn references(c: &Collected, v: usize) -> Vec<usize> {
         What::Def(ast) => walk.def(ast, def.intrinsic),
         What::View(view) => walk.view(view),
     }
-    walk.refs.into_iter().map(|d| d.0 as usize).collect()
+    let called = match def.intrinsic {
+        true => crate::lower::called_for(&def.name),
+        false => &[],
+    };
+    let named = |name: &&str| c.defs.iter().position(|d| d.library && d.name == **name);
+    walk.refs.into_iter().map(|d| d.0 as usize).chain(called.iter().filter_map(named)).collect()
 }
 
 /// Tarjan's algorithm (1972).

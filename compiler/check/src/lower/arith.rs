@@ -41,13 +41,48 @@ impl<'p> Lower<'p> {
         Ok(Val::Scalar(if exact { self.bin(op, p, a, b) } else { self.inexact(op, p, a, b) }, p))
     }
 
-    /// A power with a small constant exponent as a product. Integers wrap in any order; of floats up to the fourth power, products are as
-    /// near to the true value as the function is.
+    /// A power as a product, if its exponent is a small constant or its base an even one. Integers wrap in any order; of floats up to the
+    /// fourth power, products are as near to the true value as the function is.
     pub(super) fn power(&mut self, op: PrimOp, args: &[Atom]) -> Option<Atom> {
-        let (PrimOp::Bin(BinOp::Pow, p), &[a, Atom::Const(exponent)]) = (op, args) else { return None };
+        let (a, exponent, p) = match (op, args) {
+            (PrimOp::Bin(BinOp::Pow, p), &[Atom::Const(base), y]) => {
+                return self.power_of_constant(p, base, y);
+            }
+            (PrimOp::Bin(BinOp::Pow, p), &[a, Atom::Const(exponent)]) => (a, exponent, p),
+            _ => return None,
+        };
         let n = (1..=MOST_FACTORS).find(|n| exponent == Scalar::from_i64(p, *n))?;
         let is_exact = p.is_integer() || n <= 2 || n <= 4 && matches!(p, Prim::F32 | Prim::F64);
         (is_exact && a.var().is_some()).then(|| self.product_of(p, a, n))
+    }
+
+    /// A power of an even integer: what its squares multiply to that the lowest bits of the exponent choose. An exponent with other bits
+    /// makes it 0: as many factors 2 as the type has bits, or a negative power.
+    ///
+    /// ```text
+    /// 10i16 ** y = if y & -16 == 0 then (if y & 1 == 0 then 1 else 10) * (if y & 2 == 0 then 1 else 100) * … else 0
+    /// ```
+    fn power_of_constant(&mut self, p: Prim, base: Scalar, y: Atom) -> Option<Atom> {
+        y.var().filter(|_| p.is_integer() && base.as_i64().is_some_and(|b| b % 2 == 0))?;
+        let integer = |x| Atom::Const(Scalar::from_i64(p, x));
+        let zero = Scalar::zero(p);
+        let bits = i64::from(p.bits());
+        let mut square = base;
+        let mut factors = Vec::new();
+        for k in 0..bits.ilog2() {
+            let bit = self.bin(BinOp::And, p, y, integer(1 << k));
+            let absent = self.prim(PrimOp::Cmp(CmpOp::Eq, p), &[bit, Atom::Const(zero)]);
+            factors.push(self.select(p, absent, integer(1), Atom::Const(square)));
+            square = PrimOp::Bin(BinOp::Mul, p).eval(&[square, square]);
+        }
+        while factors.len() > 1 {
+            let pairs = factors.chunks(2);
+            let products = pairs.map(|f| f.iter().copied().reduce(|a, b| self.bin(BinOp::Mul, p, a, b)));
+            factors = products.flatten().collect();
+        }
+        let others = self.bin(BinOp::And, p, y, integer(-bits));
+        let none = self.prim(PrimOp::Cmp(CmpOp::Eq, p), &[others, Atom::Const(zero)]);
+        Some(self.select(p, none, *factors.first()?, Atom::Const(zero)))
     }
 
     /// `a` to the `n`, by squares.

@@ -2,7 +2,7 @@
 //! numeric modules.
 
 use super::value::{Shape, Val};
-use super::{Lower, R};
+use super::{Lower, R, order};
 use crate::thir::Def;
 use par_ir::prim::{BinOp, CmpOp, SpecialOp, UnOp};
 use par_ir::{Atom, Prim, PrimOp, Scalar};
@@ -71,6 +71,7 @@ impl<'p> Lower<'p> {
             ("order_bits", [a]) => self.order_bits(a)?,
             ("order_word", [Val::Scalar(w, _), x]) => self.order_word(*w, x)?,
             ("sort_by_word", [Val::Scalar(w, _), ks, vs]) => self.sort_by_word(*w, ks.clone(), vs.clone())?,
+            (order::ARGSORT_PARTS, [ks]) => self.argsort_parts(ks)?,
             ("jvp" | "jvp2" | "vjp" | "vjp2", [f, x, direction]) => {
                 let (forward, both) = (name.starts_with("jvp"), name.ends_with('2'));
                 let (y, change) =

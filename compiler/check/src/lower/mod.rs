@@ -84,6 +84,14 @@ use std::rc::Rc;
 /// Definitions of the library that are called for intrinsics, so that they are wanted even if no program mentions them.
 pub(crate) const LIBRARY: [&str; 2] = [write::REDUCE_GROUPS, write::SCATTER_CONFLICT];
 
+/// Definitions of the library that are called for an intrinsic, so that they are wanted if a program mentions that.
+pub(crate) fn called_for(intrinsic: &str) -> &'static [&'static str] {
+    match intrinsic {
+        order::ARGSORT_PARTS => &order::ARGSORTS,
+        _ => &[],
+    }
+}
+
 /// A result, or what is wrong with the program.
 type R<T> = Result<T, Box<Diagnostic>>;
 

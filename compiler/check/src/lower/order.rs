@@ -11,10 +11,20 @@
 use super::value::Val;
 use super::{Lower, R};
 use par_ir::prim::{BinOp, CmpOp, SpecialOp, UnOp};
-use par_ir::{Atom, Prim, PrimOp, Scalar, Var};
+use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Var};
 
-/// Keys of more bits are compared instead.
+/// Keys of more bits are sorted by their parts, or compared.
 const MAX_BITS: i64 = 128;
+
+/// Name of the intrinsic that sorts by keys of any type.
+pub(super) const ARGSORT_PARTS: &str = "argsort_parts";
+
+const WORDS: &str = "argsort_words";
+const ROWS: &str = "argsort_rows";
+const COMPARED: &str = "argsort_compared";
+
+/// What it calls, each for parts of one kind.
+pub(super) const ARGSORTS: [&str; 3] = [WORDS, ROWS, COMPARED];
 
 /// A scalar of a key that its number has all of.
 pub(super) struct Part {
@@ -53,8 +63,7 @@ impl<'p> Lower<'p> {
     /// How many bits the numbers have that stand for the elements of an array; 0 if there are no such numbers.
     pub fn order_bits(&self, xs: &Val<'p>) -> R<Val<'p>> {
         let elem = self.elem_of(xs)?;
-        let bits = if is_plain(elem) { elem.leaves().iter().map(|(_, p)| width(*p)).sum() } else { 0 };
-        Ok(Val::i64(Atom::i64(if bits > MAX_BITS { 0 } else { bits })))
+        Ok(Val::i64(Atom::i64(if has_words(elem) { bits(elem) } else { 0 })))
     }
 
     /// 64 of the bits that stand for a value.
@@ -75,6 +84,26 @@ impl<'p> Lower<'p> {
             low += bits;
         }
         Ok(Val::Scalar(out, Prim::U64))
+    }
+
+    /// The indices that bring keys into ascending order: sorted by each part of them, the last first.
+    ///
+    /// ```text
+    /// argsort_parts (zip3 as bs cs)      bs : [n][]u8; of as and cs, the elements have up to 128 bits
+    ///     argsort_words (argsort_rows (argsort_words (iota n) cs) bs) as
+    /// ```
+    pub fn argsort_parts(&mut self, keys: &Val<'p>) -> R<Val<'p>> {
+        let n = self.size_of(keys)?;
+        let mut order = Val::vector(n, self.iota(n), Prim::I64);
+        for (name, part) in key_parts(self.elem_of(keys)?).into_iter().rev() {
+            let element = match &part {
+                Val::Array(_, element) if name == ROWS => element.shape(),
+                part => part.shape(),
+            };
+            let part = Val::Array(Dim::Size(n), Box::new(part));
+            order = self.library(name, vec![element], vec![order, part])?;
+        }
+        Ok(order)
     }
 
     /// A scalar as a number of `width` bits in a `u64`.
@@ -150,6 +179,37 @@ impl<'p> Lower<'p> {
         let largest = Atom::Const(Scalar::from_bits(bits_of, u64::MAX));
         self.select(bits_of, is_nan, largest, number)
     }
+}
+
+/// The parts that an order is decided by, the first before the others, and what sorts by each. Neighbours with few bits are one.
+fn key_parts<'p>(key: &Val<'p>) -> Vec<(&'static str, Val<'p>)> {
+    let parts: Vec<&Val<'p>> = match key {
+        Val::Tuple(vs) => vs.iter().collect(),
+        Val::Record(fs) => fs.iter().map(|(_, v)| v).collect(),
+        key if has_words(key) => return vec![(WORDS, key.clone())],
+        Val::Array(_, element) if has_words(element) => return vec![(ROWS, key.clone())],
+        key => return vec![(COMPARED, key.clone())],
+    };
+    let mut out: Vec<(&'static str, Val<'p>)> = Vec::new();
+    for (name, part) in parts.into_iter().flat_map(key_parts) {
+        match out.last_mut() {
+            Some((WORDS, before)) if name == WORDS && bits(before) + bits(&part) <= 64 => {
+                *before = Val::Tuple(vec![before.clone(), part]);
+            }
+            _ => out.push((name, part)),
+        }
+    }
+    out
+}
+
+/// True if there are numbers that stand for values like this.
+fn has_words(val: &Val) -> bool {
+    is_plain(val) && (1..=MAX_BITS).contains(&bits(val))
+}
+
+/// Bits of all scalars of a value.
+fn bits(val: &Val) -> i64 {
+    val.leaves().iter().map(|(_, p)| width(*p)).sum()
 }
 
 /// The highest bit.

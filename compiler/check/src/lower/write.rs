@@ -56,7 +56,7 @@ impl<'p> Lower<'p> {
     }
 
     /// Calls a function of the library.
-    fn library(&mut self, name: &str, types: Vec<Shape>, args: Vec<Val<'p>>) -> R<Val<'p>> {
+    pub(super) fn library(&mut self, name: &str, types: Vec<Shape>, args: Vec<Val<'p>>) -> R<Val<'p>> {
         let defs = &self.program.defs;
         let Some(i) = defs.iter().position(|d| d.library && d.name == name) else {
             return Err(self.internal(&format!("the library has no `{name}`")));

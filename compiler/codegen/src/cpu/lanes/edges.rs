@@ -33,6 +33,10 @@ pub struct Edges {
     guards: Vec<(Form, Atom)>,
     /// Comparisons and quotients that are one value between edges, with their operands there.
     settled: HashMap<Var, Vec<Atom>>,
+    /// Comparisons that have one answer before a place and the other from there on, and whether they hold before.
+    turns: HashMap<Var, Turn>,
+    /// Minima and maxima.
+    clamps: usize,
     /// Remainders that grow by one between edges.
     growing: HashMap<Var, Vec<Atom>>,
     /// Operands of comparisons that differ, as they are at the first position.
@@ -40,6 +44,14 @@ pub struct Edges {
     /// Computes divisors before all positions.
     before: Vec<Stm>,
     divisors: Vec<Atom>,
+}
+
+/// The one place at which a comparison changes.
+#[derive(Clone, Copy)]
+pub struct Turn {
+    pub place: Atom,
+    /// True before it, not from there on; else the other way round.
+    pub holds_before: bool,
 }
 
 /// A quotient of a number that grows by one.
@@ -91,6 +103,16 @@ impl Edges {
         let Exp::Prim(op, _) = &stm.exp else { return None };
         let operands = self.settled.get(&stm.pat[0].var)?;
         Some(Stm { exp: Exp::Prim(*op, operands.clone()), ..stm.clone() })
+    }
+
+    /// Where a comparison changes, if it does so once.
+    pub fn turn(&self, v: Var) -> Option<Turn> {
+        self.turns.get(&v).copied()
+    }
+
+    /// How many comparisons, minima, maxima, quotients and remainders there are.
+    pub fn count(&self) -> usize {
+        self.settled.len() + self.clamps + self.growing.len()
     }
 
     /// A statement with the operands of comparisons as they are at the first position.
@@ -159,10 +181,14 @@ impl Edges {
     fn comparisons(&mut self, body: &Body, inside: &mut Affine, facts: &Facts) {
         for stm in &body.stms {
             if let Exp::Prim(op, xs) = &stm.exp
-                && let Some(operands) = self.comparison(*op, xs, inside, facts)
-                && matches!(op, PrimOp::Cmp(..))
+                && let Some((operands, turn)) = self.comparison(*op, xs, inside, facts)
             {
-                self.settled.insert(stm.pat[0].var, operands);
+                if matches!(op, PrimOp::Cmp(..)) {
+                    self.settled.insert(stm.pat[0].var, operands);
+                    self.turns.extend(turn.map(|t| (stm.pat[0].var, t)));
+                } else {
+                    self.clamps += 1;
+                }
             }
             stm.exp.for_each_body(|b| self.comparisons(b, inside, facts));
         }
@@ -175,7 +201,7 @@ impl Edges {
         xs: &[Atom],
         inside: &mut Affine,
         facts: &Facts,
-    ) -> Option<Vec<Atom>> {
+    ) -> Option<(Vec<Atom>, Option<Turn>)> {
         let op = match op {
             PrimOp::Cmp(op, Prim::I64) => op,
             PrimOp::Bin(BinOp::Min, Prim::I64) => CmpOp::Le,
@@ -200,7 +226,14 @@ impl Edges {
         for (x, operand) in xs.iter().zip(operands) {
             self.compared.extend(x.var().zip(operand));
         }
-        operands.into_iter().collect()
+        let turn = match places.as_slice() {
+            [place] => inside.atom(place).map(|place| {
+                let is_less = matches!(op, CmpOp::Lt | CmpOp::Le);
+                Turn { place, holds_before: is_less == (growth > 0) }
+            }),
+            _ => None,
+        };
+        Some((operands.into_iter().collect::<Option<_>>()?, turn))
     }
 
     fn place(&mut self, place: &Form, inside: &mut Affine, facts: &Facts) -> Option<()> {
@@ -231,7 +264,7 @@ impl Edges {
 pub struct Places {
     places: Vec<Value>,
     /// There are numbers that may run over the end of the integers.
-    any_large: Option<Value>,
+    pub any_large: Option<Value>,
 }
 
 impl Emitter<'_> {

@@ -12,6 +12,15 @@
 //! ```
 //!
 //! So a body has no branches for edges, and groups are not left there. What is the same at all positions of a segment is computed once.
+//!
+//! Where branches are all that the comparisons are for, and each changes at one place, segments are known in their order: rows that are put
+//! together of others. Then there is a loop for each of them, one after the other, also in short rows.
+//!
+//! ```text
+//!                                                       edge = min (max start (start + (k - i))) end
+//!     c = lt i k                                        for pos in start .. edge { out[pos] = as[i] }
+//!     x = if c then as[i] else bs[i - k]         ==>    for pos in edge .. end { out[pos] = bs[i - k] }
+//! ```
 
 use super::clamps::Clamps;
 use super::edges::Edges;
@@ -53,12 +62,38 @@ enum Then {
     Choice(Atom, Box<[Case; 2]>),
     /// The positions in segments.
     Edges(Box<Edges>, Box<Case>),
+    /// The positions in segments whose order is known.
+    Pieces(Box<Edges>, Pieces),
     Straight(Body),
     /// The same for few positions, one after the other.
     Singly(Body),
 }
 
+/// Segments one after the other.
+enum Pieces {
+    One(Box<Case>),
+    /// Those before a place, and those from there on.
+    Two(Atom, Box<[Pieces; 2]>),
+}
+
+impl Pieces {
+    fn any(&self, f: &dyn Fn(&Body) -> bool) -> bool {
+        match self {
+            Pieces::One(case) => case.any(f),
+            Pieces::Two(_, parts) => parts.iter().any(|p| p.any(f)),
+        }
+    }
+}
+
 impl Segments {
+    /// Positions from which on segments pay.
+    fn least(&self) -> i64 {
+        match self.case.then {
+            Then::Pieces(..) => tuning::PIECES_POSITIONS,
+            _ => tuning::CASES_POSITIONS,
+        }
+    }
+
     /// Of a map whose body is done in groups.
     pub fn of_map(e: &Emitter, info: &KernelInfo) -> Option<Segments> {
         let kernel = info.kernel;
@@ -113,7 +148,7 @@ impl Case {
             Then::Choice(_, cases) => cases.iter().flat_map(Case::edges).collect(),
             // There are none inside.
             Then::Edges(edges, _) => vec![edges],
-            Then::Straight(_) | Then::Singly(_) => vec![],
+            Then::Straight(_) | Then::Singly(_) | Then::Pieces(..) => vec![],
         }
     }
 
@@ -121,6 +156,7 @@ impl Case {
         match &self.then {
             Then::Choice(_, cases) => cases.iter().any(|c| c.any(f)),
             Then::Edges(_, case) => case.any(f),
+            Then::Pieces(_, pieces) => pieces.any(f),
             Then::Straight(body) => f(body),
             Then::Singly(_) => false,
         }
@@ -204,8 +240,48 @@ impl Cases<'_> {
         if edges.is_empty() {
             return Then::Straight(body);
         }
+        if let Some(pieces) = self.pieces_between(&edges, &body) {
+            return Then::Pieces(Box::new(edges), pieces);
+        }
         let case = self.inside_edges(&edges, body);
         Then::Edges(Box::new(edges), Box::new(case))
+    }
+
+    /// Segments in their order, if the edges are those of branches and nothing else.
+    fn pieces_between(&self, edges: &Edges, body: &Body) -> Option<Pieces> {
+        let (choices, statements) = (self.choices, tuning::CASES_STATEMENTS);
+        let mut left = Left { turned: HashSet::new(), choices, statements };
+        let pieces = self.pieces(edges, body.clone(), &mut left)?;
+        (left.turned.len() == edges.count()).then_some(pieces)
+    }
+
+    fn pieces(&self, edges: &Edges, body: Body, left: &mut Left) -> Option<Pieces> {
+        let found = body.stms.iter().enumerate().find_map(|(i, stm)| match &stm.exp {
+            Exp::If { cond: Atom::Var(c), then, other } => Some((i, (*c, edges.turn(*c)?, [then, other]))),
+            _ => None,
+        });
+        let Some((i, (cond, turn, arms))) = found else {
+            left.statements = left.statements.checked_sub(length(&body))?;
+            let none = Edges::default();
+            let (edges, equalities) = (Some(&none), HashMap::new());
+            let Cases { pos, fresh, facts, is_fixed, .. } = *self;
+            let mut cases = Cases { pos, fresh, facts, is_fixed, edges, equalities, choices: 0 };
+            return Some(Pieces::One(Box::new(cases.case(HashSet::from([self.pos]), body))));
+        };
+        left.turned.insert(cond);
+        left.choices = left.choices.checked_sub(1)?;
+        let rest = Rest { stms: &body.stms[i + 1..], results: &body.results };
+        let mut parts = arms.map(|arm| {
+            let arm = in_place_of(&body.stms[i], &arm.stms, &arm.results, rest);
+            let stms = body.stms[..i].iter().cloned().chain(arm.stms);
+            let whole = Body { stms: stms.collect(), results: arm.results };
+            self.pieces(edges, without_unused(whole, cond), left)
+        });
+        if !turn.holds_before {
+            parts.reverse();
+        }
+        let [Some(before), Some(behind)] = parts else { return None };
+        Some(Pieces::Two(turn.place, Box::new([before, behind])))
     }
 
     fn inside_edges(&mut self, edges: &Edges, body: Body) -> Case {
@@ -293,6 +369,25 @@ impl Cases<'_> {
     }
 }
 
+/// Pieces under construction.
+struct Left {
+    /// Comparisons that branches are for.
+    turned: HashSet<Var>,
+    /// How many more branches and statements there may be.
+    choices: usize,
+    statements: usize,
+}
+
+/// A body without the statement that binds a variable, if nothing uses it.
+fn without_unused(mut body: Body, v: Var) -> Body {
+    let mut used = body.results.contains(&Atom::Var(v));
+    body.stms.iter().for_each(|s| for_each_use(s, &mut |u| used |= u == v));
+    if !used {
+        body.stms.retain(|s| s.pat.iter().all(|p| p.var != v));
+    }
+    body
+}
+
 /// The rest of a body, behind a statement.
 #[derive(Clone, Copy)]
 struct Rest<'b> {
@@ -358,8 +453,7 @@ impl<'a> Emitter<'a> {
     ) -> Result<Vec<Value>, Unsupported> {
         let (long, short, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         let count = self.b.ins().isub(end, start);
-        let is_long =
-            self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, count, tuning::CASES_POSITIONS);
+        let is_long = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, count, segments.least());
         self.b.ins().brif(is_long, long, &[], short, &[]);
         self.b.switch_to_block(long);
         self.case(&Run { segments, short }, &segments.case, (start, end), straight)?;
@@ -388,6 +482,15 @@ impl<'a> Emitter<'a> {
             Then::Straight(body) => straight(self, body, (start, end), true),
             Then::Singly(body) => straight(self, body, (start, end), false),
             Then::Edges(edges, case) => self.between_edges(run, edges, case, (start, end), straight),
+            Then::Pieces(edges, pieces) => {
+                self.stms(edges.operands())?;
+                if let Some(any_large) = self.places(edges, start)?.any_large {
+                    let on = self.b.create_block();
+                    self.b.ins().brif(any_large, run.short, &[], on, &[]);
+                    self.b.switch_to_block(on);
+                }
+                self.pieces(run, pieces, (start, end), straight)
+            }
             Then::Choice(cond, cases) => {
                 let cond = self.atom(cond)?;
                 let b = &mut self.b;
@@ -402,6 +505,37 @@ impl<'a> Emitter<'a> {
                     self.b.ins().jump(join, &[]);
                 }
                 self.b.switch_to_block(join);
+                Ok(())
+            }
+        }
+    }
+
+    /// One segment after the other; the operands of the comparisons are bound for the first position.
+    fn pieces(
+        &mut self,
+        run: &Run,
+        pieces: &Pieces,
+        (start, end): (Value, Value),
+        straight: Straight<'_, 'a>,
+    ) -> Result<(), Unsupported> {
+        match pieces {
+            Pieces::Two(place, parts) => {
+                let place = self.atom(place)?;
+                let place = self.b.ins().smax(place, start);
+                let place = self.b.ins().smin(place, end);
+                self.pieces(run, &parts[0], (start, place), straight)?;
+                self.pieces(run, &parts[1], (place, end), straight)
+            }
+            Pieces::One(case) => {
+                let (some, done) = (self.b.create_block(), self.b.create_block());
+                let is_some = self.b.ins().icmp(IntCC::SignedLessThan, start, end);
+                self.b.ins().brif(is_some, some, &[], done, &[]);
+                self.b.switch_to_block(some);
+                let scalars = self.scalars.clone();
+                self.case(run, case, (start, end), straight)?;
+                self.scalars = scalars;
+                self.b.ins().jump(done, &[]);
+                self.b.switch_to_block(done);
                 Ok(())
             }
         }
