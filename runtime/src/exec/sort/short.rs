@@ -95,7 +95,11 @@ impl<K: Key, V: Payload> Halves<K, V> {
         apart(keys, &mut even.keys, &mut odd.keys);
         apart(values, &mut even.values, &mut odd.values);
         // Mostly there is no NaN, and comparing is simpler.
-        if keys.iter().fold(false, |any, k| any | k.is_nan()) {
+        let mut any_nan = false;
+        for k in keys {
+            any_nan |= k.is_nan();
+        }
+        if any_nan {
             self.rounds(n.div_ceil(2), longest, K::is_before);
         } else {
             self.rounds(n.div_ceil(2), longest, K::is_less);
@@ -141,25 +145,27 @@ fn link(n: usize, ends: impl Iterator<Item = usize>, even: &mut [bool; HALF], od
 /// Elements at even and at odd places.
 #[inline(always)]
 fn apart<T: Copy>(from: &[T], even: &mut [T; HALF], odd: &mut [T; HALF]) {
-    let pairs = from.chunks_exact(2);
-    if let [last] = pairs.remainder() {
-        even[from.len() / 2] = *last;
+    // Counted loops: without optimisation at link time those of iterators would be calls.
+    let half = from.len() / 2;
+    if let Some(last) = from.get(2 * half) {
+        even[half] = *last;
     }
-    for ((pair, e), o) in pairs.zip(even).zip(odd) {
-        (*e, *o) = (pair[0], pair[1]);
+    let (from, even, odd) = (&from[..2 * half], &mut even[..half], &mut odd[..half]);
+    for i in 0..half {
+        (even[i], odd[i]) = (from[2 * i], from[2 * i + 1]);
     }
 }
 
 /// Undoes [`apart`].
 #[inline(always)]
 fn together<T: Copy>(even: &[T; HALF], odd: &[T; HALF], to: &mut [T]) {
-    let last = to.len() / 2;
-    let mut pairs = to.chunks_exact_mut(2);
-    for ((pair, e), o) in (&mut pairs).zip(even).zip(odd) {
-        (pair[0], pair[1]) = (*e, *o);
+    let half = to.len() / 2;
+    if let Some(to) = to.get_mut(2 * half) {
+        *to = even[half];
     }
-    if let [to] = pairs.into_remainder() {
-        *to = even[last];
+    let (to, even, odd) = (&mut to[..2 * half], &even[..half], &odd[..half]);
+    for i in 0..half {
+        (to[2 * i], to[2 * i + 1]) = (even[i], odd[i]);
     }
 }
 
