@@ -23,7 +23,7 @@ const WORDS: &str = "argsort_words";
 const ROWS: &str = "argsort_rows";
 const COMPARED: &str = "argsort_compared";
 
-/// What it calls, each for parts of one kind.
+/// The definitions that it calls, each for parts of one kind.
 pub(super) const ARGSORTS: [&str; 3] = [WORDS, ROWS, COMPARED];
 
 /// A scalar of a key that its number has all of.

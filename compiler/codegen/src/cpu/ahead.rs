@@ -7,7 +7,7 @@
 //!                                                    else as before
 //! ```
 //!
-//! Where a row of a few elements ends, the processor does not foresee. What is written beyond a row's end is in the next rows, which are written after that.
+//! The processor does not foresee where a row of a few elements ends. What is written beyond a row's end is in the next rows, which are written after that.
 //! Bodies only compute: what they would read there might not be theirs.
 
 use super::emit::Unsupported;

@@ -118,7 +118,8 @@ impl<'k> KernelInfo<'k> {
         self.found_once(|s| &s.lanes, width, lanes::plan)
     }
 
-    /// How groups of short rows of a reduction run, a row in each lane, if that pays. Those of floats whose elements are groups themselves, in an order of their own, are not.
+    /// The groups of short rows of a reduction, a row in each lane, if they pay. Rows of floats whose elements are groups themselves, in an order of their own, have
+    /// none.
     pub fn rows_in_lanes(&self, width: usize) -> Option<Rc<RowPlan>> {
         let rows = self.scheduled?.rows.as_ref()?;
         let in_groups = self.has_row_groups(width);

@@ -65,7 +65,7 @@ pub struct Scheduled {
     pub along_rows: bool,
     /// A reduction of rows as a map over them, for rows that are short.
     pub rows: Option<Rows>,
-    /// How groups of rows run, if they pay.
+    /// The groups of rows, if they pay.
     pub rows_in_lanes: ByWidth<RowPlan>,
     /// How the last loop runs in groups, if that pays, by the bytes of a register; set when it is asked for.
     pub lanes: ByWidth<Plan>,

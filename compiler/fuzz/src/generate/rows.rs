@@ -87,7 +87,7 @@ fn in_arms(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     Some(format!("(flatten (map (\\{x} -> {arms}) {xs}))"))
 }
 
-/// What all elements of rows come to, where there are any.
+/// A reduction of each row, if it has elements.
 fn may_be_empty(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     if !g.can_nest() {
         return None;

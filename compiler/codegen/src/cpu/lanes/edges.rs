@@ -105,12 +105,12 @@ impl Edges {
         Some(Stm { exp: Exp::Prim(*op, operands.clone()), ..stm.clone() })
     }
 
-    /// Where a comparison changes, if it does so once.
+    /// The place where a comparison changes, if it does so once.
     pub fn turn(&self, v: Var) -> Option<Turn> {
         self.turns.get(&v).copied()
     }
 
-    /// How many comparisons, minima, maxima, quotients and remainders there are.
+    /// The number of comparisons, minima, maxima, quotients and remainders.
     pub fn count(&self) -> usize {
         self.settled.len() + self.clamps + self.growing.len()
     }

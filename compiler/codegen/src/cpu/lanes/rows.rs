@@ -9,7 +9,7 @@
 //!                                                    8 of out from row = s
 //! ```
 //!
-//! Where a row of a few elements ends, the processor does not foresee: each costs as much as a dozen elements. A group ends once for all of its rows.
+//! The processor does not foresee where a row of a few elements ends: each end costs as much as a dozen elements. A group ends once for all of its rows.
 //!
 //! Elements are combined in the order of their row, so that results are those of scalar code. Lanes whose row has ended read on: what is there are the
 //! elements of other rows, for which the body may be computed as well.
@@ -39,7 +39,7 @@ pub struct Rows {
     pub map: Kernel,
     /// The array of the places where rows start, and end.
     pub offsets: Var,
-    /// What accumulators are at first.
+    /// The accumulators' first values.
     pub initial: Vec<Var>,
     /// Results are the same bits in any order.
     pub is_exact: bool,

@@ -13,7 +13,7 @@
 //!
 //! So a body has no branches for edges, and groups are not left there. What is the same at all positions of a segment is computed once.
 //!
-//! Where branches are all that the comparisons are for, and each changes at one place, segments are known in their order: rows that are put
+//! Segments are known in their order if branches are all that the comparisons are for, and each changes at one place: rows that are put
 //! together of others. Then there is a loop for each of them, one after the other, also in short rows.
 //!
 //! ```text
@@ -72,7 +72,7 @@ enum Then {
 /// Segments one after the other.
 enum Pieces {
     One(Box<Case>),
-    /// Those before a place, and those from there on.
+    /// The pieces before a place, and the others from there on.
     Two(Atom, Box<[Pieces; 2]>),
 }
 
@@ -373,7 +373,7 @@ impl Cases<'_> {
 struct Left {
     /// Comparisons that branches are for.
     turned: HashSet<Var>,
-    /// How many more branches and statements there may be.
+    /// The branches and statements that there may be besides.
     choices: usize,
     statements: usize,
 }

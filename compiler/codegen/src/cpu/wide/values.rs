@@ -122,7 +122,7 @@ impl Select<'_> {
         }
     }
 
-    /// Where a value is read, in the block that is being selected and from what never changes: an instruction may read it instead.
+    /// The address where a value is read, in the block that is being selected and from what never changes: an instruction may read it instead.
     pub fn read_here(&mut self, v: ir::Value) -> Result<Option<Address>, Unsupported> {
         match self.definition(v) {
             Some(InstructionData::Load { opcode: Opcode::Load, arg, flags, offset })

@@ -43,7 +43,7 @@ pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
 /// An operator that can be fused with one before.
 struct Partner {
     second: usize,
-    /// It goes to where the first one is, since that one is used in between.
+    /// True if it goes to where the first one is, since that one is used in between.
     rises: bool,
     fused: Stm,
 }

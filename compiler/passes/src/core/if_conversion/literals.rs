@@ -159,7 +159,7 @@ fn is_constant(elements: &[Atom]) -> bool {
 struct Chooser<'v> {
     vars: &'v mut Vars,
     rows: &'v [Rows],
-    /// Where the next row of constants is in each table: they are met in the order in which they were found.
+    /// The place of the next row of constants in each table: they are met in the order in which they were found.
     next: Vec<usize>,
 }
 
