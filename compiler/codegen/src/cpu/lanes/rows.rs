@@ -12,7 +12,7 @@
 //! The processor does not foresee where a row of a few elements ends: each end costs as much as a dozen elements. A group ends once for all of its rows.
 //!
 //! Elements are combined in the order of their row, so that results are those of scalar code. Lanes whose row has ended read on: what is there are the
-//! elements of other rows, for which the body may be computed as well.
+//! elements of other rows, which the body may read as well. So what it reads must be at places that depend on the position alone.
 
 use super::class::{Classes, Indices};
 use super::cost::{self, BYTES};
@@ -29,6 +29,7 @@ use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type};
 use par_ir::visit::{Code as _, Subst};
 use par_ir::{Prim, Scalar, Var};
+use std::collections::HashSet;
 
 /// Elements of a short row.
 const SHORT: i64 = 2;
@@ -53,7 +54,7 @@ pub fn rows(kernel: &Kernel, fresh: &Fresh) -> Option<Rows> {
     let Some((n, Dim::Seg(_))) = kernel.space.as_rows() else { return None };
     let straight = straightened(op).unwrap_or_else(|| op.clone());
     let is_simple = [&kernel.body, &straight.body].into_iter().all(|b| is_pure(b) && is_straight(b));
-    if kernel.body.results.len() != op.ret.len() || !is_simple {
+    if kernel.body.results.len() != op.ret.len() || !is_simple || !reads_by_position(kernel) {
         return None;
     }
     let span = op.body.stms.first().or(kernel.body.stms.first()).map(|s| s.span).unwrap_or_default();
@@ -99,6 +100,19 @@ pub fn rows(kernel: &Kernel, fresh: &Fresh) -> Option<Rows> {
     let is_exact = !rounds(&op.body);
     let is_slow = Reduction::new(op).is_some_and(|r| r.keeps() || r.in_order);
     Some(Rows { map, offsets, initial, is_exact, is_slow })
+}
+
+/// True if all places that the body reads depend on the position, not on its row or its place there: then they are there for lanes that read on.
+fn reads_by_position(kernel: &Kernel) -> bool {
+    let mut of_row: HashSet<Var> = kernel.row_binders().into_iter().collect();
+    of_row.extend(kernel.prologue.iter().flat_map(|s| &s.pat).map(|p| p.var));
+    kernel.body.stms.iter().all(|stm| {
+        let depends = stm.free().iter().any(|v| of_row.contains(v));
+        if depends {
+            of_row.extend(stm.pat.iter().map(|p| p.var));
+        }
+        !(depends && matches!(stm.exp, Exp::Index(..)))
+    })
 }
 
 /// True if a body has no loop and no branch: a row alone skips what lanes compute for others.
