@@ -85,3 +85,33 @@ fn numbers_from_positions_are_not_stored_by_maps_that_may_fail() {
     let code = text.split("=>").nth(1).expect("there is FLAT");
     assert!(code.contains("check") && code.contains("kernel map (elem i32) over"), "{text}");
 }
+
+/// The gradient of a program by its irregular argument, at one, with the functions that it needs.
+fn gradient(rows: &str, of: &str) -> String {
+    format!("entry main (xs: {rows}) : {rows} = vjp (\\x -> f64.sum ({of})) xs 1.0")
+}
+
+#[test]
+fn gradients_have_the_descriptors_of_their_arguments() {
+    let programs = [
+        ("[][]f64", "map (\\r -> let s = f64.sum r in s * s) x"),
+        ("[][]f64", "map (\\r -> let e = map f64.exp r in f64.maximum e / f64.sum e) x"),
+        ("[][]f64", "map (\\r -> f64.sum (filter (> 0) r)) x"),
+        ("[][]f64", "map (\\r -> f64.sum (map2 (\\a i -> a * f64.i64 i) (sort r) (indices r))) x"),
+        ("[][]f64", "map (\\r -> f64.sum (scan (+) 0 r)) x"),
+        ("[][][]f64", "map (\\rs -> f64.sum (map f64.maximum rs)) x"),
+    ];
+    for (rows, of) in programs {
+        let text = gradient(rows, of);
+        let Ok(program) = compile(&text, "gradient.par", &Options::default()) else {
+            panic!("rejected:\n{text}")
+        };
+        let Ok(flat) = program.flat() else { panic!("no FLAT:\n{text}") };
+        let main = flat.funs.iter().find(|f| f.entry.is_some()).expect("an entry");
+        let (elements, levels) = main.params.split_last().expect("an argument");
+        let results: Vec<_> = main.body.results.iter().map(|a| a.var()).collect();
+        let (gradient, of_levels) = results.split_last().expect("a result");
+        assert_eq!(of_levels, levels.iter().map(|p| Some(p.var)).collect::<Vec<_>>(), "{text}");
+        assert_ne!(*gradient, Some(elements.var), "{text}");
+    }
+}
