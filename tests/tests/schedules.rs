@@ -226,7 +226,7 @@ fn short_rows() {
     let rows = |of_row: &str| {
         let entry = "entry main [n] (lens: [n]i64) (at: []i64) (xs: []f64)";
         let text = format!("{entry} = map (\\row -> {of_row}) (segments lens (zip at xs))");
-        schedules(&text).into_iter().filter(|s| s != "lanes: 8").collect::<Vec<_>>()
+        schedules(&text).into_iter().filter(|s| !s.starts_with("lanes: ")).collect::<Vec<_>>()
     };
     // Each in a lane, the length of the longest at a time.
     assert_eq!(rows("f64.sum (map (.1) row)"), ["rows in lanes: 8"]);
