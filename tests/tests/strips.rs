@@ -227,3 +227,47 @@ fn segments_of_constants_are_filled_in_groups() {
     );
     assert!(code.contains("splat"), "{code}");
 }
+
+/// Rows of which each has a lane are added up in their order, so that rounding is that of a loop, wherever threads and groups begin.
+#[test]
+fn short_rows_are_added_up_in_order() {
+    let text = "entry main [n] (lens: [n]i64) (xs: []f64) (ys: []f64) : ([n]f64, [n]f64) =
+      unzip (map2 (\\x y -> (f64.sum x, f64.sum (map2 (*) x y))) (segments lens xs) (segments lens ys))";
+    let number = |i: usize| (i as f64 * 0.618).fract() * 10f64.powi((i % 23) as i32 - 11) - 0.1;
+    for most in [1, 3, 9, 40] {
+        let lens: Vec<i64> =
+            (0..5003).map(|i| i * 7919 / 3 % (most + 1) + i64::from(i == 2500) * 70_000).collect();
+        let all = lens.iter().sum::<i64>() as usize;
+        let xs: Vec<f64> = (0..all).map(number).collect();
+        let ys: Vec<f64> = xs.iter().rev().copied().collect();
+        let mut at = 0;
+        let mut row = || {
+            move |len: &i64| {
+                at += *len as usize;
+                at - *len as usize..at
+            }
+        };
+        let places: Vec<_> = lens.iter().map(row()).collect();
+        let short = |r: &&std::ops::Range<usize>| r.len() <= 40;
+        let bits = |x: f64| x.to_bits();
+        let sums: Vec<u64> =
+            places.iter().filter(short).map(|r| bits(xs[r.clone()].iter().fold(0.0, |s, x| s + x))).collect();
+        let products: Vec<u64> = places
+            .iter()
+            .filter(short)
+            .map(|r| bits(r.clone().fold(0.0, |s, i| s + xs[i] * ys[i])))
+            .collect();
+        for threads in 1..=3 {
+            let program = Context::new(Backend::Cpu).threads(threads).compile(text).expect("it compiles");
+            let (a, b): (Vec<f64>, Vec<f64>) =
+                program.call("main", (&lens[..], &xs[..], &ys[..])).expect("it runs");
+            // A row that is longer than the part of a thread is added up in parts.
+            let found = |v: Vec<f64>| -> Vec<u64> {
+                let all = v.into_iter().zip(&places).filter(|(_, r)| short(r));
+                all.map(|(x, _)| bits(x)).collect()
+            };
+            assert!(found(a) == sums, "sums of up to {most} elements on {threads} threads");
+            assert!(found(b) == products, "products of up to {most} elements on {threads} threads");
+        }
+    }
+}

@@ -85,6 +85,8 @@ pub const CORE_FUSION_REACH: usize = 32;
 
 /// Elements of a literal that one kernel stores, at most.
 pub const STORED_ROW: usize = 64;
+/// Constants of rows that are written out in the arms of a branch, at most: they are in a table.
+pub const WRITTEN_ROWS: usize = 4096;
 /// Elements of a position's arrays up to which it is worked through by itself: they stay in a cache near the processor, and an
 /// iteration of all positions has little else to do than to begin.
 pub const POSITION_ELEMENTS: i64 = 4096;
@@ -140,26 +142,6 @@ pub const COLUMN_BLOCK: i64 = 256;
 pub const WORK_UNIT: usize = 8;
 /// Operators that a call of a mathematical function counts.
 pub const WORK_CALL: usize = 2 * WORK_UNIT;
-/// Rows of a group, at most, of which each has a lane: where a row starts is in a register for numbers.
-pub const LANES_ROWS: usize = 8;
-/// Operations that such a group takes before its first element.
-pub const ROWS_BEGIN: i64 = 24;
-/// Arrays that the lanes of such a group read, at most; half as many without AVX. Products with a sparse matrix, which read three, took 0.8 of the time for rows of 5 elements, and 1.4
-/// times as long for rows of 20, which were done alone: more values are live than there are registers.
-pub const ROWS_READS: usize = 2;
-/// Operations that a row alone takes besides its elements: its end has not been foreseen. Rows of 2 and 5 elements took 7.3 and 8.4 ns, an
-/// iteration of a group with an addition in 8 lanes, which is 17 operations, 2.3 ns.
-pub const ROW_END: i64 = 45;
-/// The same for rows whose elements are a group under a mask.
-pub const ROW_END_IN_GROUPS: i64 = 30;
-/// Operations that each element of a row alone takes besides its own, where it is combined in 1 cycle, and where it is a float.
-pub const ROW_ELEMENT: [i64; 2] = [1, 3];
-/// Constants of rows that are written out in the arms of a branch, at most: they are in a table.
-pub const WRITTEN_ROWS: usize = 4096;
-/// Elements of a short row of a map that are written whatever its length.
-pub const AHEAD: i64 = 4;
-/// Statements of a body that is computed for them all, at most. With 2 to 5, numbers of elements that nobody foresees took 0.3 to 0.6 of the time.
-pub const AHEAD_STATEMENTS: usize = 5;
 /// Iterations assumed of a loop.
 pub const WORK_ITERATIONS: usize = 64;
 /// Operators that a recursion counts: nobody knows.
@@ -272,6 +254,24 @@ pub const LANES_LESS_RAGGED: usize = 5;
 /// Bytes of the widest registers for folds of ragged rows: with 64, sums of rows with 1 to 32 elements took 1.7 times as long, and 8 rows, each in a lane, 1.15
 /// times.
 pub const LANES_WIDTH_RAGGED: usize = 32;
+/// Rows of a ragged space that are a group, at most, each in a lane: where a row starts is in a register for numbers.
+pub const LANES_ROWS: usize = 8;
+/// Operations that such a group takes before its first element.
+pub const ROWS_BEGIN: i64 = 24;
+/// Arrays that the lanes of such a group read, at most; half as many without AVX. Products with a sparse matrix, which read three, took 0.8 of the
+/// time for rows of 5 elements, and 1.4 times as long for rows of 20, which were done alone: more values are live than there are registers.
+pub const ROWS_READS: usize = 2;
+/// Operations that a row alone takes besides its elements: its end has not been foreseen. Rows of 2 and 5 elements took 7.3 and 8.4 ns, an
+/// iteration of a group with an addition in 8 lanes, which is 17 operations, 2.3 ns.
+pub const ROW_END: i64 = 45;
+/// The same for rows whose elements are a group under a mask.
+pub const ROW_END_IN_GROUPS: i64 = 30;
+/// Operations that each element of a row alone takes besides its own, where it is combined in 1 cycle, and where it is a float.
+pub const ROW_ELEMENT: [i64; 2] = [1, 3];
+/// Elements of a short row of a map that are written whatever its length.
+pub const AHEAD: i64 = 4;
+/// Statements of a body that is computed for them all, at most. With 2 to 5, numbers of elements that nobody foresees took 0.3 to 0.6 of the time.
+pub const AHEAD_STATEMENTS: usize = 5;
 /// Statements of an operator on tuples in lanes, at most: at the end there is a copy of them for every lane.
 pub const LANES_OPERATOR: usize = 64;
 /// Factor of the time of an operation that waits for the one before, and not only for the units that compute.

@@ -401,3 +401,30 @@ fn exchanged_dimensions_are_made_before_a_loop() {
         PRODUCT.replace("%a", "%k")
     )));
 }
+
+#[test]
+fn reductions_rise_to_the_first_but_past_no_check() {
+    let reduce = |name: &str, value: &str| {
+        format!(
+            "let (%{name}: i64) = reduce %n (%xs) \\(%x{name}: i64) -> (i64) {{ {value} }} op \\(%a{name}: i64, %b{name}: i64) -> (i64) {{
+               let (%c{name}: i64) = add.i64 (%a{name}, %b{name})
+               in (%c{name})
+             }} neutral (0i64)"
+        )
+    };
+    let [first, second] =
+        [reduce("r", "in (%xr)"), reduce("s", "let (%y: i64) = mul.i64 (%xs1, %xs1) in (%y)")];
+    let second = second.replace("%xs1", "%xss").replace("%xs: i64", "%xss: i64");
+    let third = reduce("t", "let (%z: i64) = %ys[%k] let (%w: i64) = add.i64 (%xt, %z) in (%w)");
+    assert_shows!(fused(&format!(
+        "fun f@0 (%n: i64, %xs: [%n]i64, %m: i64, %ys: [%m]i64, %k: i64) -> (%o: i64, %p: i64, %q: i64) {{
+           {first}
+           let (%twice: i64) = mul.i64 (%r, 2i64)
+           {second}
+           let (%ok: bool) = lt.i64 (%k, %m)
+           check %ok bounds (%k, %m)
+           {third}
+           in (%twice, %s, %t)
+         }}"
+    )));
+}

@@ -152,3 +152,27 @@ fn rows_that_are_written_out_are_chosen_element_by_element() {
         &[IF_CONVERSION]
     ));
 }
+
+#[test]
+fn nothing_that_a_guard_holds_moves_past_a_check() {
+    assert_shows!(transformed(
+        "fun f@0 (%n: i64, %s: [%n]desc, %a: [%n][~%s]i64, %m: i64, %t: [%m]i64, %at: [%n]i64) -> (%r: [%n]i64) {
+           let (%ys: [%n]i64) = map %n (%s, %a, %at) \\(%k: i64, %row: [%k]i64, %i: i64) -> (i64) {
+             let (%c: bool) = eq.i64 (%k, 0i64)
+             let (%y: i64) = if %c then { in (0i64) } else {
+               let (%b: bool) = lt.i64 (%i, %m)
+               check %b bounds (%i, %m)
+               let (%x: i64) = %t[%i]
+               let (%z: i64) = reduce %k (%row) \\(%v: i64) -> (i64) { in (%v) } op \\(%p: i64, %q: i64) -> (i64) {
+                 let (%u: i64) = max.i64 (%p, %q)
+                 in (%u)
+               } neutral (%x)
+               in (%z)
+             }
+             in (%y)
+           }
+           in (%ys)
+         }",
+        &[IF_CONVERSION]
+    ));
+}

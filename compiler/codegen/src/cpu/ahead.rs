@@ -15,26 +15,21 @@ use super::kernel::{KernelEmitter, KernelInfo};
 use super::outputs::Target;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp};
-use par_ir::flat::{KernelKind, Out};
+use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::tuning;
 use par_ir::ty::Dim;
 use par_runtime::op::call::is_call;
 
-impl KernelInfo<'_> {
-    /// True for a map over irregular rows whose body can be computed where no element is.
-    fn writes_ahead(&self) -> bool {
-        let kernel = self.kernel;
-        let KernelKind::Map(outs) = &kernel.kind else { return false };
-        let is_whole = self.scheduled.is_none_or(|s| s.staged().is_none()) && self.scattering.is_none();
-        let mut statements = 0;
-        is_whole
-            && !self.ignores_rows()
-            && matches!(kernel.space.as_rows(), Some((_, Dim::Seg(_))))
-            && !outs.is_empty()
-            && outs.iter().all(|o| matches!(o, Out::Elem(_)))
-            && is_harmless(&kernel.body, &mut statements)
-            && statements <= tuning::AHEAD_STATEMENTS
-    }
+/// True for a map over irregular rows whose body can be computed where no element is.
+pub fn writes_ahead(kernel: &Kernel) -> bool {
+    let KernelKind::Map(outs) = &kernel.kind else { return false };
+    let mut statements = 0;
+    !KernelInfo::of_stage(kernel).ignores_rows()
+        && matches!(kernel.space.as_rows(), Some((_, Dim::Seg(_))))
+        && !outs.is_empty()
+        && outs.iter().all(|o| matches!(o, Out::Elem(_)))
+        && is_harmless(&kernel.body, &mut statements)
+        && statements <= tuning::AHEAD_STATEMENTS
 }
 
 /// True if a body only computes, cheaply and without a failure, whatever the numbers.
@@ -73,10 +68,5 @@ impl KernelEmitter<'_, '_, '_> {
             Ok(vec![])
         })?;
         Ok(())
-    }
-
-    /// True if short rows are written ahead.
-    pub fn is_ahead(&self) -> bool {
-        !self.e.counting && self.info.writes_ahead()
     }
 }

@@ -214,7 +214,6 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     ) -> Result<Vec<Value>, Unsupported> {
         let (kernel, into) = (self.info.kernel, &self.info.combined);
         let (mut start, mut acc) = (ends.0, initial.to_vec());
-
         // Of many rows of a ragged space most is what a group leaves, and a group of runs leaves much.
         let is_ragged = kernel.space.is_ragged();
         let shorter = plan.shorter().filter(|_| (is_ragged || plan.is_in_order()) && !plan.has_rest());

@@ -55,7 +55,7 @@ impl KernelEmitter<'_, '_, '_> {
         if let Some(staged) = self.staged_over_rows() {
             return self.map_rows_in_strips(staged, &targets);
         }
-        if self.is_ahead() {
+        if !self.e.counting && self.info.scheduled.is_some_and(|s| s.ahead) {
             return self.map_ahead(&targets);
         }
         self.rows(&[], |k, _, start, end, _| {

@@ -12,6 +12,7 @@
 //! A step that computes is a map kernel of FLAT with the buffers of a strip as outputs, compiled like any other kernel. Kernels that
 //! count their work run one position after the other.
 
+use super::ahead;
 use super::fresh::Fresh;
 use super::hist;
 use super::kernel::KernelInfo;
@@ -63,6 +64,8 @@ pub struct Scheduled {
     pub sums: Option<Sums>,
     /// Positions are done one by one, since their loops are done in groups.
     pub along_rows: bool,
+    /// Some elements of a map's short rows are written whatever the length of each.
+    pub ahead: bool,
     /// A reduction of rows as a map over them, for rows that are short.
     pub rows: Option<Rows>,
     /// The groups of rows, if they pay.
@@ -134,6 +137,7 @@ impl<'p> Scheduler<'p> {
         scheduled.along_rows = lanes::along_rows(last, self.fresh);
         let is_whole = matches!(scheduled.steps, Steps::Whole) && scattering.is_none();
         let rows = if is_whole { lanes::rows(kernel, self.fresh) } else { None };
+        scheduled.ahead = is_whole && ahead::writes_ahead(kernel);
         (scheduled.scattering, scheduled.sums, scheduled.rows) = (scattering, sums, rows);
         if cfg!(debug_assertions) {
             self.verify(kernel, &scheduled);

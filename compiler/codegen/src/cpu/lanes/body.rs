@@ -361,11 +361,12 @@ impl Group<'_, '_> {
             LoopForm::For { index, prim, bound } => {
                 self.e.prims.insert(*index, *prim);
                 let bound = self.atom(bound)?;
-                if let Some(longest) = self.longest {
-                    return self.count_along((*index, *prim), (bound, longest), initial, body, &state);
-                }
                 let differs = !matches!(bound, Lanes::Same(_));
-                if differs && !self.conditional && pays_if_long(params, body, self.classes) {
+                if differs
+                    && self.longest.is_none()
+                    && !self.conditional
+                    && pays_if_long(params, body, self.classes)
+                {
                     self.stay_if_long(&bound, *prim);
                 }
                 self.count(*index, *prim, bound, initial, body, &state)
@@ -380,7 +381,8 @@ impl Group<'_, '_> {
         }
     }
 
-    /// `for index < bound`: lanes count together, those with a lower bound wait for the others.
+    /// `for index < bound`: lanes count together, those with a lower bound wait for the others. Where all may go on to the longest of their rows, they do, and
+    /// keep what they have.
     fn count(
         &mut self,
         index: Var,
@@ -392,62 +394,30 @@ impl Group<'_, '_> {
     ) -> Result<Vec<Lanes>, Unsupported> {
         let zero = self.e.constant(Scalar::zero(prim));
         let less = PrimOp::Cmp(CmpOp::Lt, prim);
-        let together = matches!(bound, Lanes::Same(_));
+        let limit = self.longest.map_or(bound.clone(), Lanes::Same);
+        let together = matches!(limit, Lanes::Same(_));
         let mut looping = Looping::start(self, initial, state);
-        let enter = self.less(less, zero, &bound);
+        let enter = self.less(less, zero, &limit);
+        // So what is added to the counter in an address is computed before.
+        let around = self.longest.map(|_| self.e.begin_loop());
         looping.enter(self, together, enter, &[zero]);
         let i = looping.extra[0];
         self.bind(index, Lanes::Same(i));
         let inside = self.e.loops;
-        let next = looping.iterate(self, body, state)?;
+        let mut next = looping.iterate(self, body, state)?;
         if self.e.loops > inside {
             self.e.poll();
         }
         self.e.loops += 1;
+        if self.longest.is_some() {
+            let running = self.less(less, i, &bound);
+            next = looping.kept(self, &running, next, state);
+        }
         let next_i = self.e.b.ins().iadd_imm_s(i, 1);
-        let repeat = self.less(less, next_i, &bound);
-        Ok(looping.end(self, repeat, &[next_i], next, state))
-    }
-
-    /// `for index < bound` along rows, up to the end of the longest: lanes whose row has ended read on, and keep what they have.
-    fn count_along(
-        &mut self,
-        (index, prim): (Var, Prim),
-        (bound, longest): (Lanes, Value),
-        initial: Vec<Lanes>,
-        body: &Body,
-        state: &State,
-    ) -> Result<Vec<Lanes>, Unsupported> {
-        let (flat, counts) = self.flatten_all(&initial, &state.forms);
-        let zero = self.e.constant(Scalar::zero(prim));
-        let first = [&[zero], &flat[..]].concat();
-        let (again, exit) = (self.e.b.create_block(), self.e.b.create_block());
-        let enter = self.e.b.ins().icmp(IntCC::SignedLessThan, zero, longest);
-        let before = self.e.begin_loop();
-        let here = self.e.params_like(again, &first);
-        let last = self.e.params_like(exit, &flat);
-        self.e.b.ins().brif(enter, again, &args(&first), exit, &args(&flat));
-        self.e.b.switch_to_block(again);
-        let current = self.gather_all(&here[1..], &state.forms, &counts);
-        self.bind(index, Lanes::Same(here[0]));
-        self.bind_state(state, &current);
-        let conditional = std::mem::replace(&mut self.conditional, true);
-        let next = self.body(body)?;
-        let running = self.less(PrimOp::Cmp(CmpOp::Lt, prim), here[0], &bound);
-        let lanes = next.iter().zip(&current).zip(&state.forms);
-        let next: Vec<Lanes> = lanes
-            .map(|((x, old), (p, form))| self.blend(&running, x, old, *p, *form == Form::Apart))
-            .collect();
-        let (flat, _) = self.flatten_all(&next, &state.forms);
-        self.e.loops += 1;
-        let next_i = self.e.b.ins().iadd_imm_s(here[0], 1);
-        let repeat = self.e.b.ins().icmp(IntCC::SignedLessThan, next_i, longest);
-        let following = [&[next_i], &flat[..]].concat();
-        self.e.b.ins().brif(repeat, again, &args(&following), exit, &args(&flat));
-        self.e.inside = before;
-        self.conditional = conditional;
-        self.e.b.switch_to_block(exit);
-        Ok(self.gather_all(&last, &state.forms, &counts))
+        let repeat = self.less(less, next_i, &limit);
+        let last = looping.end(self, repeat, &[next_i], next, state);
+        self.e.inside = around.unwrap_or(self.e.inside);
+        Ok(last)
     }
 
     /// Leaves the group if its lanes do not count far, or so differently that most of them would wait.
@@ -581,14 +551,21 @@ impl Looping {
         }
         let next = s.body(body)?;
         s.active = self.outer.clone();
-        let Some(running) = self.running.clone() else { return Ok(next) };
-        let lanes = next.into_iter().zip(&current).zip(&state.forms).zip(&state.kept);
-        Ok(lanes
+        match self.running.clone() {
+            Some(running) => Ok(self.kept(s, &running, next, state)),
+            None => Ok(next),
+        }
+    }
+
+    /// The state after an iteration, in lanes that have not finished; the others keep theirs.
+    fn kept(&self, s: &mut Group, running: &Lanes, next: Vec<Lanes>, state: &State) -> Vec<Lanes> {
+        let lanes = next.into_iter().zip(&self.current).zip(&state.forms).zip(&state.kept);
+        lanes
             .map(|(((next, old), (p, form)), kept)| match kept {
-                true => s.blend(&running, &next, old, *p, *form == Form::Apart),
+                true => s.blend(running, &next, old, *p, *form == Form::Apart),
                 false => next,
             })
-            .collect())
+            .collect()
     }
 
     fn end(

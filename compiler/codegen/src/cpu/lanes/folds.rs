@@ -13,7 +13,7 @@
 
 use super::class::{Class, Classes, Indices};
 use super::cost::{self, BYTES, Setting};
-use super::operator::Reduction;
+use super::operator::{Part, Reduction};
 use super::reduce::{Accumulators, prims};
 use super::{Group, Plan, is_pure};
 use crate::cpu::emit::{Emitter, Unsupported};
@@ -22,7 +22,7 @@ use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Schedule, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind};
-use par_ir::prim::PrimOp;
+use par_ir::prim::{BinOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Type};
 use par_ir::visit::{Code, Subst};
@@ -52,7 +52,7 @@ pub fn folds(
     }
     let (elements, op) = split(params, *index, body, fresh)?;
     let reduction = Reduction::new(&op)?;
-    if !reduction.is_exact() {
+    if !is_exact(&reduction) {
         return None;
     }
     let combined = reduction.body(&op);
@@ -95,6 +95,16 @@ pub fn along_rows(kernel: &Kernel, fresh: &Fresh) -> bool {
 /// Of a read.
 fn index_of(stm: &Stm) -> Option<Atom> {
     if let Exp::Index(_, index) = &stm.exp { index.first().copied() } else { None }
+}
+
+/// True if results are the same bits in any order.
+fn is_exact(reduction: &Reduction) -> bool {
+    !reduction.in_order
+        && reduction.parts.iter().all(|p| match p {
+            Part::Own(_, lane) => !lane.prim.is_float() || matches!(lane.op, BinOp::Min | BinOp::Max),
+            Part::Kept(_) => true,
+            Part::Together(_) => false,
+        })
 }
 
 /// The elements, which an iteration computes without the state, and the operator that combines them with the state.

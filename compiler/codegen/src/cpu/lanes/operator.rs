@@ -100,16 +100,6 @@ impl Reduction {
         self.parts.iter().all(|p| matches!(p, Part::Kept(_)))
     }
 
-    /// True if results are the same bits in any order.
-    pub fn is_exact(&self) -> bool {
-        !self.in_order
-            && self.parts.iter().all(|p| match p {
-                Part::Own(_, lane) => !lane.prim.is_float() || matches!(lane.op, BinOp::Min | BinOp::Max),
-                Part::Kept(_) => true,
-                Part::Together(_) => false,
-            })
-    }
-
     /// True if a group may be left because of its elements.
     pub fn keeps(&self) -> bool {
         self.parts.iter().any(|p| matches!(p, Part::Kept(_)))

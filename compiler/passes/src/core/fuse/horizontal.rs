@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Both must be maps with scalar bodies, or reductions. A map is fused with a reduction if they read a common array. Where results of the first are used
-//! between both, the second goes to the first, if it reads a common array and cannot fail.
+//! between both, the second goes to the first, if it is a reduction or reads a common array, cannot fail, and passes no check.
 
 use super::parts::{Inputs, rows};
 use super::users::Users;
@@ -53,30 +53,29 @@ fn partner(body: &Body, users: &Users, first: usize) -> Option<Partner> {
     let (width, ..) = rows(&body.stms[first].exp).filter(|_| fusible(&body.stms[first].exp))?;
     let end = body.stms.len().min(first + 1 + tuning::CORE_FUSION_REACH);
     let used = users.first_user(body, first).unwrap_or(end);
-    let mut bound: HashSet<Var> = body.stms[first].pat.iter().map(|p| p.var).collect();
-    for second in first + 1..end {
-        let (rises, alike) = (second >= used, rows(&body.stms[second].exp).is_some_and(|(w, ..)| w == width));
-        let moves = match rises {
+    (first + 1..end).find_map(|second| {
+        let (a, b) = (&body.stms[first], &body.stms[second]);
+        let rises = second >= used;
+        let alike = rows(&b.exp).is_some_and(|(w, ..)| w == width);
+        let moves = || match rises {
             true => {
-                may_rise(&body.stms[second], &bound)
-                    && share_input(&body.stms[first].exp, &body.stms[second].exp)
+                (matches!(b.exp, Exp::Reduce { .. }) || share_input(&a.exp, &b.exp))
+                    && may_rise(body, first, second)
             }
             false => may_sink(body, first, second),
         };
-        if alike
-            && moves
-            && let Some(fused) = fuse(&body.stms[first], &body.stms[second])
-        {
-            return Some(Partner { second, rises, fused });
-        }
-        bound.extend(body.stms[second].pat.iter().map(|p| p.var));
-    }
-    None
+        let fused = if alike && moves() { fuse(a, b) } else { None };
+        fused.map(|fused| Partner { second, rises, fused })
+    })
 }
 
-/// True if a statement can go to before those that bind these variables.
-fn may_rise(stm: &Stm, bound: &HashSet<Var>) -> bool {
-    !stm.has_effect() && stm.free().iter().all(|v| !bound.contains(v))
+/// True if the statement at `second` can go to where that at `first` is: it needs nothing that is bound from there on, and passes no check, which
+/// may see to what it reads.
+fn may_rise(body: &Body, first: usize, second: usize) -> bool {
+    let passed = &body.stms[first..second];
+    let bound: HashSet<Var> = passed.iter().flat_map(|s| &s.pat).map(|p| p.var).collect();
+    let moved = &body.stms[second];
+    !moved.has_effect() && !passed[1..].has_effect() && moved.free().iter().all(|v| !bound.contains(v))
 }
 
 fn fuse(a: &Stm, b: &Stm) -> Option<Stm> {

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Operators over no elements do nothing, so they need no branch around them, for which rows would be selected and results brought together again. Only
-//! operators that cannot fail are moved: what fails in an arm fails after what comes before it.
+//! what cannot fail is moved, and nothing past a check, which may see to what is read behind it.
 
 use super::IfConversion;
 use par_ir::core::{Body, Exp, Param, Stm};
@@ -95,8 +95,8 @@ fn moved(arm: &Body, size: Atom) -> Option<HashSet<Var>> {
         let is_operator = s.exp.is_soac();
         if !is_operator && !s.pat.iter().any(|p| wanted.contains(&p.var)) {
             let is_left = s.exp.own_bodies().is_empty() && s.pat.iter().all(|p| p.ty.is_scalar());
-            // An array for an operator would have been wanted.
-            if !is_left {
+            // An array for an operator would have been wanted. What a check sees to must not come before it.
+            if !is_left || s.has_effect() && operators {
                 return None;
             }
             continue;
