@@ -240,14 +240,12 @@ fn short_rows_are_added_up_in_order() {
         let all = lens.iter().sum::<i64>() as usize;
         let xs: Vec<f64> = (0..all).map(number).collect();
         let ys: Vec<f64> = xs.iter().rev().copied().collect();
-        let mut at = 0;
-        let mut row = || {
-            move |len: &i64| {
-                at += *len as usize;
-                at - *len as usize..at
-            }
+        let row = |at: &mut usize, len: &i64| {
+            let from = *at;
+            *at += *len as usize;
+            Some(from..*at)
         };
-        let places: Vec<_> = lens.iter().map(row()).collect();
+        let places: Vec<_> = lens.iter().scan(0, row).collect();
         let short = |r: &&std::ops::Range<usize>| r.len() <= 40;
         let bits = |x: f64| x.to_bits();
         let sums: Vec<u64> =
