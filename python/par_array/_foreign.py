@@ -15,6 +15,9 @@ import numpy as np
 from ._ragged import Cases, Ragged
 
 
+NEEDS_A_GRADIENT = "found a tensor that needs a gradient; par_array.torch.function makes functions that have one"
+
+
 def adapt(value: Any, strict: bool) -> Any:
     """An object as an array, a Ragged, a tuple or a dictionary of these, or a list; None if nothing is known about it."""
     if isinstance(value, np.ndarray):
@@ -62,6 +65,15 @@ def _dlpack(value: Any) -> Any:
     if int(device) not in (1, 3):
         raise TypeError(f"found an array on device {device} of DLPack, which is not the processor's memory; copy it there first")
     return np.from_dlpack(value)
+
+
+def exported(value: Any, stream: int, strict: bool) -> Any:
+    """The capsule of an array on a GPU, whose elements are there for all that the stream is asked for afterwards."""
+    if getattr(value, "requires_grad", False):
+        raise TypeError(NEEDS_A_GRADIENT)
+    if not strict and hasattr(value, "contiguous"):
+        value = value.contiguous()
+    return value.__dlpack__(stream=stream)
 
 
 def _awkward(value: Any, strict: bool) -> Any:
@@ -145,14 +157,20 @@ def _torch(value: Any, strict: bool) -> Any:
     if not isinstance(value, torch.Tensor):
         return None
     if value.requires_grad:
-        raise TypeError("found a tensor that needs a gradient; par_array.torch.function makes functions that have one")
+        raise TypeError(NEEDS_A_GRADIENT)
+    is_nested = getattr(value, "is_nested", False)
+    is_jagged = is_nested and value.layout is getattr(torch, "jagged", None)
+    # Torch declares nothing of jagged tensors.
+    tensor: Any = value
+    if is_jagged and value.device.type == "cuda" and tensor.lengths() is None:
+        # Rows begin where the host knows; elements stay where they are.
+        offsets = tensor.offsets().cpu().numpy()
+        return Ragged._of(offsets, value.values(), (len(offsets) - 1,))
     if value.device.type != "cpu":
         raise TypeError(f"found a tensor on {value.device}; copy it to the processor's memory first")
-    if getattr(value, "is_nested", False):
-        if value.layout is not torch.jagged:
-            return [row.numpy() for row in value.unbind()]
-        # Torch declares nothing of jagged tensors.
-        tensor: Any = value
+    if is_nested and not is_jagged:
+        return [row.numpy() for row in value.unbind()]
+    if is_jagged:
         offsets, lengths = tensor.offsets().numpy(), tensor.lengths()
         if lengths is None:
             return Ragged(offsets, value.values().numpy())
@@ -212,6 +230,20 @@ def to_torch(rows: Ragged) -> Any:
         forget = weakref.ref(rows.offsets, functools.partial(_forget, _tensors, key))
         _tensors[key] = known = (forget, _tensor(torch, rows.offsets))
     return torch.nested.nested_tensor_from_jagged(_tensor(torch, rows.values), offsets=known[1])
+
+
+def kept_to_torch(kept: Any) -> Any:
+    """A tensor over the memory of a kept value; a jagged one for rows of any length, whose offsets go where the elements are."""
+    import torch
+
+    if not kept.is_ragged:
+        return torch.from_dlpack(kept)
+    if len(kept.shape) != 1 or kept.values.is_ragged:
+        raise TypeError("a jagged tensor has one dimension with lengths of its own")
+    if not hasattr(torch.nested, "nested_tensor_from_jagged"):
+        raise TypeError("this version of torch has no jagged tensors")
+    values = torch.from_dlpack(kept.values)
+    return torch.nested.nested_tensor_from_jagged(values, offsets=_tensor(torch, kept.offsets).to(values.device))
 
 
 def _tensor(torch: Any, array: Any) -> Any:

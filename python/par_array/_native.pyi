@@ -60,6 +60,7 @@ class Entry:
     def _picture(self, kind: str, /, *args: Any, **kwargs: Any) -> tuple[str, bytes]: ...
     def _addresses(self, /, *args: Any, **kwargs: Any) -> list[int]: ...
     def _made_from(self) -> tuple[str, str, dict[str, Any]]: ...
+    def _gpu(self) -> int | None: ...
     def _types(self) -> str: ...
 
 @final
@@ -81,8 +82,33 @@ class Kept:
     def is_on_device(self) -> bool:
         """Whether elements are in the memory of a GPU and nowhere else."""
 
+    @property
+    def is_ragged(self) -> bool:
+        """True if it is an array with rows of any length."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of its dimensions, up to the first with lengths of its own."""
+
+    @property
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """Offsets of rows of any length: those of the outermost such dimension."""
+
+    @property
+    def values(self) -> Kept:
+        """The elements of all those rows, which stay where they are."""
+
     def get(self) -> Any:
         """The value as calls give it."""
+
+    def to_torch(self) -> Any:
+        """A tensor of torch over the same memory; of rows of any length a jagged tensor."""
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any:
+        """A capsule with the elements, for other libraries."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The kind and number of the device that the elements are on."""
 
 @final
 class Memory: ...

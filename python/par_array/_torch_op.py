@@ -14,6 +14,7 @@ import torch
 
 from . import _tree
 from ._foreign import _tensor
+from ._native import Kept
 
 if TYPE_CHECKING:
     from ._native import Entry
@@ -39,6 +40,12 @@ def results(kind: Any) -> list[Any]:
 def available(parameters: list[Any], result: Any) -> bool:
     """True if an entry point with these types can be an operator."""
     return hasattr(torch.library, "custom_op") and all(is_regular(kind) for kind in (*parameters, *results(result)))
+
+
+def is_there(entry: Entry, tensors: list[torch.Tensor]) -> bool:
+    """True if all tensors are on the GPU that the entry point runs on."""
+    gpu = entry._gpu() if tensors and all(t.device.type == "cuda" for t in tensors) else None
+    return gpu is not None and all((t.device.index or 0) == gpu for t in tensors)
 
 
 def dtype(kind: Any) -> torch.dtype:
@@ -88,7 +95,10 @@ def _registered(name: str, entry: Callable[[], Entry], kinds: list[Any], shapes:
     """An operator of torch's that calls an entry point with results of these types. The entry point is asked for at the first call."""
 
     def run(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-        found = entry()(*(t.detach().cpu().numpy() if t.dim() else t.item() for t in tensors))
+        called = entry()
+        there = is_there(called, tensors)
+        arrays = ((t.detach() if there else t.detach().cpu().numpy()) if t.dim() else t.item() for t in tensors)
+        found = called.options(keep=there)(*arrays)
         device = next((t.device for t in tensors), torch.device("cpu"))
         # Operators must not give back their arguments.
         parts = zip(found if len(kinds) > 1 else (found,), kinds, strict=True)
@@ -102,7 +112,9 @@ def _registered(name: str, entry: Callable[[], Entry], kinds: list[Any], shapes:
 
 
 def _made(part: Any, kind: Any) -> torch.Tensor:
-    made: torch.Tensor = _tensor(torch, part) if sizes(kind) else torch.tensor(part, dtype=dtype(kind))
+    if not sizes(kind):
+        return torch.tensor(part, dtype=dtype(kind))
+    made: torch.Tensor = torch.from_dlpack(part) if isinstance(part, Kept) else _tensor(torch, part)
     return made
 
 

@@ -17,6 +17,7 @@ import torch
 
 from . import _torch_op, _tree
 from ._foreign import _tensor
+from ._native import Kept
 from ._ragged import Ragged
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def function(entry: Entry) -> Callable[..., Any]:
     entry point takes; by what is no tensor nothing is derived. Results are tensors in the same forms. The derivative backward is `vjp` of the entry point,
     which is compiled when it is first needed; it has a derivative again.
 
-    Tensors on other devices are copied to the processor's memory, and results back.
+    Tensors on the GPU that the entry point runs on stay there, and so do results that are arrays of numbers, also with rows of any length. All others are copied
+    to the processor's memory, and results back.
 
     `torch.compile` takes a call into its graph if arguments and results are numbers and arrays whose rows are of one length; then there is a derivative, but no
     derivative of it. Around other calls it makes two graphs.
@@ -95,6 +97,8 @@ class _Call:
     def __init__(self, entry: Entry, arguments: Any, parameters: Any, result: Any) -> None:
         self.entry, self.arguments, self.parameters, self.result = entry, arguments, parameters, result
         self.given: Any = None
+        self.there = False
+        self.descriptors: list[tuple[Any, torch.Tensor]] = []
 
     def slots(self) -> list[Any]:
         """The leaves of all arguments."""
@@ -105,10 +109,36 @@ class _Call:
         """The results; rows of any length as torch's jagged tensors, or as `Jagged`."""
         tensors = [tensor for slot in self.slots() if (tensor := _tensor_of(slot)) is not None]
         device = next((t.device for t in tensors), torch.device("cpu"))
-        flat = _Function.apply(self, *(t.cpu() for t in tensors))
+        self.there = _torch_op.is_there(self.entry, tensors)
+        flat = _Function.apply(self, *(t if self.there else t.cpu() for t in tensors))
         rows = _tree.leaves(self.given, self.result)
-        made = (_wrapped(leaf, tensor.to(device), jagged) for (leaf, _), tensor in zip(rows, flat, strict=True))
+        made = (self.wrapped(leaf, tensor.to(device), jagged) for (leaf, _), tensor in zip(rows, flat, strict=True))
         return _tree.like(self.given, self.result, made)
+
+    def called(self, tensors: Any) -> Any:
+        """The result; what is on a GPU as tensors."""
+        if not self.there:
+            return self.entry(*self.native([t.detach().numpy() for t in tensors]))
+        return _taken(self.entry.options(keep=True)(*self.native([t.detach() for t in tensors])))
+
+    def wrapped(self, leaf: Any, tensor: torch.Tensor, jagged: bool) -> Any:
+        """A tensor in the form of a result."""
+        if not isinstance(leaf, (Ragged, Jagged)):
+            return tensor
+        one_level = not isinstance(leaf.values, (Ragged, Jagged)) and (isinstance(leaf, Jagged) or len(leaf.outer) == 1)
+        if jagged and one_level:
+            offsets = Ragged.to_torch(leaf).offsets() if isinstance(leaf, Ragged) else self.descriptor(leaf.offsets, tensor.device)
+            return torch.nested.nested_tensor_from_jagged(tensor, offsets=offsets)
+        return Jagged(leaf.offsets, self.wrapped(leaf.values, tensor, jagged))
+
+    def descriptor(self, offsets: Any, device: Any) -> torch.Tensor:
+        """Offsets as a tensor. Equal ones are one, as torch wants it."""
+        for known, tensor in self.descriptors:
+            if np.array_equal(known, offsets):
+                return tensor
+        made: torch.Tensor = _tensor(torch, offsets).to(device)
+        self.descriptors.append((offsets, made))
+        return made
 
     def native(self, tensors: Any) -> list[Any]:
         """The arguments for Par."""
@@ -126,7 +156,7 @@ class _Function(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, call: _Call, *tensors: torch.Tensor) -> Any:
-        call.given = call.entry(*call.native([t.detach().numpy() for t in tensors]))
+        call.given = call.called(tensors)
         ctx.call = call
         ctx.save_for_backward(*tensors)
         made = [_result(leaf, kind) for leaf, kind in _tree.leaves(call.given, call.result)]
@@ -138,7 +168,7 @@ class _Function(torch.autograd.Function):
         call, tensors = ctx.call, ctx.saved_tensors
         backward, chosen = _vjp(call.entry)
         leaves = list(_tree.leaves(call.given, call.result))
-        by_leaves = (_wrapped(leaf, _derivative(leaf, kind, by), False) for (leaf, kind), by in zip(leaves, by_results, strict=True))
+        by_leaves = (call.wrapped(leaf, _derivative(leaf, kind, by), False) for (leaf, kind), by in zip(leaves, by_results, strict=True))
         by_result = _tree.rebuilt(call.given, call.result, by_leaves)
         given = iter(tensors)
         arguments = []
@@ -212,12 +242,39 @@ def _offsets(slot: Any) -> Any:
 def _plain(slot: Any, array: Any) -> Any:
     """The leaf for Par."""
     if isinstance(slot, Jagged):
-        return Ragged(_offsets(slot), _plain(slot.values, array))
-    return Ragged(_offsets(slot), array) if _is_jagged(slot) else array
+        return _rows(_offsets(slot), _plain(slot.values, array))
+    return _rows(_offsets(slot), array) if _is_jagged(slot) else array
+
+
+def _rows(offsets: Any, values: Any) -> Ragged:
+    """Rows of an array, or of a tensor that stays where it is."""
+    if isinstance(values, np.ndarray) or (isinstance(values, Ragged) and isinstance(values.flat, np.ndarray)):
+        return Ragged(offsets, values)
+    offsets = np.ascontiguousarray(offsets, np.int64)
+    first, last = int(offsets[0]), int(offsets[-1])
+    return Ragged._of(offsets - first, values if (first, last) == (0, len(values)) else values[first:last], (len(offsets) - 1,))
+
+
+def _taken(value: Any) -> Any:
+    """A kept result, with tensors for the arrays of numbers on the GPU."""
+    if isinstance(value, tuple):
+        return tuple(map(_taken, value))
+    try:
+        return _on_gpu(value) if isinstance(value, Kept) else value
+    except BufferError:
+        return value.get()
+
+
+def _on_gpu(kept: Kept) -> Any:
+    return Jagged(kept.offsets, _on_gpu(kept.values)) if kept.is_ragged else torch.from_dlpack(kept)
 
 
 def _result(leaf: Any, kind: Any) -> torch.Tensor:
     """The innermost values of a result."""
+    if isinstance(leaf, torch.Tensor):
+        return leaf
+    if isinstance(leaf, Jagged):
+        return _result(leaf.values, kind)
     if isinstance(leaf, Ragged):
         leaf = leaf.flat
     if isinstance(leaf, np.ndarray):
@@ -227,15 +284,6 @@ def _result(leaf: Any, kind: Any) -> torch.Tensor:
     if name is None:
         raise TypeError("a result of a sum type or a hidden type has no derivative")
     return torch.tensor(leaf, dtype=getattr(torch, {"F": "float", "I": "int", "U": "uint", "B": "bool"}[name[0]] + name[1:].replace("ool", "")))
-
-
-def _wrapped(leaf: Any, tensor: torch.Tensor, jagged: bool) -> Any:
-    """A tensor in the form of a result."""
-    if not isinstance(leaf, Ragged):
-        return tensor
-    if jagged and isinstance(leaf.values, np.ndarray) and len(leaf.outer) == 1:
-        return torch.nested.nested_tensor_from_jagged(tensor, offsets=Ragged.to_torch(leaf).offsets())
-    return Jagged(leaf.offsets, _wrapped(leaf.values, tensor, jagged))
 
 
 def _derivative(leaf: Any, kind: Any, by: torch.Tensor | None) -> Any:

@@ -7,6 +7,7 @@ use par::insight::{self, Insight};
 use par::pipeline::Target;
 use par::program::compile_until;
 use par::{Backend, Options, report};
+use par_runtime::cuda::Gpu;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use std::collections::HashMap;
@@ -23,6 +24,26 @@ pub struct Settings {
     /// Results stay where they are.
     pub keep: bool,
     pub origin: Arc<Origin>,
+}
+
+impl Settings {
+    /// The number of the GPU that the program runs on, if it runs on one.
+    pub fn gpu(&self) -> Option<usize> {
+        matches!(self.ran_on(), Backend::Cuda).then_some(self.origin.device)
+    }
+
+    /// The back end that runs it: what was asked for, or what `auto` stands for.
+    fn ran_on(&self) -> Backend {
+        match self.backend {
+            Backend::Auto => Backend::automatic(self.origin.device).0,
+            backend => backend,
+        }
+    }
+
+    /// That GPU.
+    pub fn open(&self) -> Result<Arc<Gpu>, String> {
+        Gpu::open(self.origin.device).map_err(|e| e.0)
+    }
 }
 
 /// Contents that a program was compiled from.
@@ -112,10 +133,7 @@ impl Program {
 
     /// The back end that runs it: what was asked for, or what `auto` stands for.
     fn backend(&self) -> &'static str {
-        match self.settings.backend {
-            Backend::Auto => Backend::automatic(self.settings.origin.device).0.name(),
-            backend => backend.name(),
-        }
+        self.settings.ran_on().name()
     }
 }
 

@@ -46,7 +46,7 @@ impl Entry {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let keep = self.settings.keep;
-        let mut taker = Taker::new(py, self.settings.strict);
+        let mut taker = Taker::new(py, &self.settings);
         let values = self.values(&mut taker, args, kwargs)?;
         let mut giver = Giver::new(py, taker.descriptors);
         let value = self.called(py, values, keep)?;
@@ -62,7 +62,7 @@ impl Entry {
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<picture::Picture> {
-        let values = self.values(&mut Taker::new(py, self.settings.strict), args, kwargs)?;
+        let values = self.values(&mut Taker::new(py, &self.settings), args, kwargs)?;
         picture::of(self.called(py, values, false)?, kind)
     }
 
@@ -74,7 +74,7 @@ impl Entry {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let mut values = self.values(&mut Taker::new(py, self.settings.strict), args, kwargs)?;
+        let mut values = self.values(&mut Taker::new(py, &self.settings), args, kwargs)?;
         let (program, backend) = (&*self.program, self.settings.backend);
         // What is kept does not change when somebody writes to the array that it came from: offsets stay here as well, elements if there is
         // no GPU.
@@ -100,7 +100,7 @@ impl Entry {
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Vec<usize>> {
-        let values = self.values(&mut Taker::new(py, self.settings.strict), args, kwargs)?;
+        let values = self.values(&mut Taker::new(py, &self.settings), args, kwargs)?;
         let arrays = values.iter().flat_map(|v| &v.columns).filter_map(|column| match column {
             Column::Offsets(a) | Column::Data(a) => Some(a.as_ptr() as usize),
             Column::Scalar(_) | Column::Size(_) => None,
@@ -140,6 +140,11 @@ impl Entry {
         options.set_item("reproducible", origin.reproducible)?;
         options.set_item("strict", strict)?;
         Ok((&origin.text, &origin.name, options))
+    }
+
+    /// The number of the GPU that calls run on; `None` if they run on the processor.
+    fn _gpu(&self) -> Option<usize> {
+        self.settings.gpu()
     }
 
     /// The types of the parameters and of the result, as JSON.

@@ -3,7 +3,7 @@
 //! - `compile`: programs. `entry`: their entry points, as callables.
 //! - `take`: objects of Python as values, without copies where that can be. `give`: values as objects.
 //! - `array`: arrays of NumPy and of Par that share memory. `arrow`: those of other libraries.
-//! - `kept`: values that stay on a GPU.
+//! - `kept`: values that stay on a GPU. `dlpack`: arrays that other libraries have there.
 //! - `picture`: plots, and arrays that are pictures.
 //! - `interrupt`: calls without the interpreter's lock, which Ctrl-C stops.
 //! - `error`: exceptions.
@@ -14,6 +14,7 @@ mod array;
 mod arrow;
 mod command;
 mod compile;
+mod dlpack;
 mod entry;
 mod error;
 mod give;

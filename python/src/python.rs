@@ -35,6 +35,8 @@ imported! {
     FIELDS = "par_array._convert"."fields";
     CAST = "par_array._convert"."cast";
     ADAPT = "par_array._convert"."adapt";
+    EXPORTED = "par_array._foreign"."exported";
+    KEPT_TO_TORCH = "par_array._foreign"."kept_to_torch";
     BITS = "par_array._arrow"."bits";
     JOINED = "par_array._arrow"."joined";
     LISTED = "par_array._arrow"."listed";

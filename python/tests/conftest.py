@@ -1,5 +1,9 @@
 """What the tests share."""
 
+import os
+import pathlib
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,6 +15,19 @@ import par_array as par
 def address(array: Any) -> int:
     """Where the elements of an array are."""
     return int(array.__array_interface__["data"][0])
+
+
+def on_stand_ins(folder: pathlib.Path, text: str) -> None:
+    """Runs a program of Python on the stand-ins for a driver and a compiler of a GPU, which are built into this folder."""
+    root = pathlib.Path(__file__).parents[2]
+    subprocess.run([root / "kernels/host/build", folder], check=True)
+    environment = dict(
+        os.environ,
+        LD_LIBRARY_PATH=str(folder),
+        PAR_NVRTC=str(folder / "libnvrtc.so"),
+        PAR_CACHE=str(folder / "cubins"),
+    )
+    subprocess.run([sys.executable, "-c", text], env=environment, check=True)
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,10 @@
 """Values that stay where a program has them, between calls."""
 
-import os
-import pathlib
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from conftest import on_stand_ins
 
 import par_array as par
 
@@ -82,15 +79,6 @@ large = np.arange(3_000_000.0)
 assert (p.set.options(keep=True)(large).get()[1:] == large[1:]).all()
 """
 
-
 @pytest.mark.skipif(shutil.which("c++") is None, reason="the stand-ins for a GPU are built by a C++ compiler")
 def test_on_a_gpu(tmp_path):
-    root = pathlib.Path(__file__).parents[2]
-    subprocess.run([root / "kernels/host/build", tmp_path], check=True)
-    environment = dict(
-        os.environ,
-        LD_LIBRARY_PATH=str(tmp_path),
-        PAR_NVRTC=str(tmp_path / "libnvrtc.so"),
-        PAR_CACHE=str(tmp_path / "cubins"),
-    )
-    subprocess.run([sys.executable, "-c", ON_A_GPU], env=environment, check=True)
+    on_stand_ins(tmp_path, ON_A_GPU)

@@ -323,8 +323,10 @@ def test_dlpack(program):
     x = np.arange(3.0)
     assert strict(program.inc)._addresses(Exporter(x)) == [address(x)]
     assert program.inc(Exporter(x[::-1])).tolist() == [3, 2, 1]
-    with pytest.raises(TypeError, match="device 2 of DLPack"):
+    with pytest.raises(TypeError, match="on GPU 0, but the program runs on the processor"):
         program.inc(Exporter(x, (2, 0)))
+    with pytest.raises(TypeError, match="device 8 of DLPack"):
+        program.inc(Exporter(x, (8, 0)))
     result = program.inc(x)
     assert address(np.from_dlpack(result)) == address(result)
 

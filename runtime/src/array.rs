@@ -372,6 +372,12 @@ impl Array {
             .is_some_and(|buffer| matches!(buffer, Buffer::Own(_) | Buffer::Part { .. }))
     }
 
+    /// How many arrays share the buffer.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn holders(&self) -> usize {
+        Arc::strong_count(&self.buffer)
+    }
+
     /// The same without a claim to it.
     pub(crate) fn is_held_once(&self) -> bool {
         Arc::strong_count(&self.buffer) == 1 && matches!(&*self.buffer, Buffer::Own(_) | Buffer::Part { .. })

@@ -17,23 +17,15 @@ impl<'py> Taker<'py> {
         outer: Option<i64>,
         out: &mut Vec<Column>,
     ) -> Result<(), Refusal> {
-        let skipped = usize::from(outer.is_some());
-        let shape = array.shape();
-        if shape.len() != dims.len() + skipped || outer.is_some_and(|n| shape[0] as i64 != n) {
+        let shape: Vec<i64> = array.shape().iter().map(|n| *n as i64).collect();
+        if !fits(&shape, dims, outer) {
             return Err(Refusal::new(found(array)));
         }
         let data = match shared(array, prim) {
             Some(data) => data,
             None => self.converted(array, prim)?.ok_or_else(|| Refusal::new(found(array)))?,
         };
-        let mut rows = outer.unwrap_or(1);
-        for (ragged, n) in dims.iter().zip(&shape[skipped..]) {
-            let n = *n as i64;
-            out.push(if *ragged { Column::Offsets(regular(rows, n)?) } else { Column::Size(n) });
-            rows = rows.saturating_mul(n);
-        }
-        out.push(Column::Data(data));
-        Ok(())
+        shaped(data, &shape, dims, outer, out)
     }
 
     /// The elements, converted to a type; `None` if they are objects.
@@ -52,6 +44,28 @@ impl<'py> Taker<'py> {
         let converted = converted.cast_exact::<PyUntypedArray>().map_err(|_| Refusal::new(found(array)))?;
         shared(converted, prim).map(Some).ok_or_else(|| Refusal::new(found(array)))
     }
+}
+
+/// True if an array of this shape has these dimensions.
+pub(super) fn fits(shape: &[i64], dims: &[bool], outer: Option<i64>) -> bool {
+    shape.len() == dims.len() + usize::from(outer.is_some()) && outer.is_none_or(|n| shape[0] == n)
+}
+
+/// Adds the columns of elements in a shape that fits.
+pub(super) fn shaped(
+    data: Array,
+    shape: &[i64],
+    dims: &[bool],
+    outer: Option<i64>,
+    out: &mut Vec<Column>,
+) -> Result<(), Refusal> {
+    let mut rows = outer.unwrap_or(1);
+    for (ragged, n) in dims.iter().zip(&shape[usize::from(outer.is_some())..]) {
+        out.push(if *ragged { Column::Offsets(regular(rows, *n)?) } else { Column::Size(*n) });
+        rows = rows.saturating_mul(*n);
+    }
+    out.push(Column::Data(data));
+    Ok(())
 }
 
 /// Offsets of rows of one length.

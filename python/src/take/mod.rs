@@ -1,6 +1,7 @@
 //! Objects of Python as values.
 //!
 //! - `dense`, `ragged`: arrays of NumPy and `Ragged`, without copies where their elements are of the right type and in order.
+//! - `device`: arrays on the GPU that the program runs on.
 //! - `rows`: lists, element by element.
 //! - `scalar`: numbers and booleans.
 //! - `refusal`: why an object does not fit.
@@ -8,11 +9,13 @@
 //! Everything else becomes one of these first: `adapt`, in Python.
 
 mod dense;
+mod device;
 mod ragged;
 mod refusal;
 mod rows;
 mod scalar;
 
+use crate::compile::Settings;
 use crate::give::Hidden;
 use crate::kept::Kept;
 use crate::python::{ADAPT, CASES, FIELDS, RAGGED};
@@ -30,6 +33,7 @@ pub struct Taker<'py> {
     py: Python<'py>,
     /// Refuse arguments that need a copy.
     strict: bool,
+    settings: Settings,
     /// Descriptors that came as objects.
     pub descriptors: Vec<(Array, Bound<'py, PyAny>)>,
 }
@@ -53,8 +57,9 @@ enum Structure<'py> {
 }
 
 impl<'py> Taker<'py> {
-    pub fn new(py: Python<'py>, strict: bool) -> Taker<'py> {
-        Taker { py, strict, descriptors: Vec::new() }
+    /// Of a program with these settings.
+    pub fn new(py: Python<'py>, settings: &Settings) -> Taker<'py> {
+        Taker { py, strict: settings.strict, settings: settings.clone(), descriptors: Vec::new() }
     }
 
     /// The value of an object at a type.
@@ -181,6 +186,7 @@ impl<'py> Taker<'py> {
             Form::Array(array) => self.dense(array, dims, prim, None, out),
             Form::Ragged => self.ragged(object, dims, prim, None, out),
             Form::Rows => self.build_all(object, dims, &ValueType::Prim(prim), out),
+            Form::Other if self.is_there(object)? => self.there(object, dims, prim, None, out),
             Form::Other if adapts => self.leaf(&self.adapt(object)?, dims, prim, false, out),
             Form::Other => Err(Refusal::new(found(object))),
         }

@@ -43,7 +43,10 @@ impl<'py> Taker<'py> {
         if values.get_type().is(RAGGED.get(self.py)?) {
             return self.ragged(&values, &inside[1..], prim, Some(total), out);
         }
-        Err(Refusal::new(found(&values)))
+        match self.is_there(&values)? {
+            true => self.there(&values, &inside[1..], prim, Some(total), out),
+            false => Err(Refusal::new(found(&values))),
+        }
     }
 
     /// The offsets, which are remembered with their object.

@@ -22,13 +22,13 @@ mod nvrtc;
 
 pub use crate::unavailable::{LoadError, Unavailable};
 #[cfg(feature = "cuda")]
-pub use device::{Argument, Cuda, Gpu, Launch, Memory, Workbench, load};
+pub use device::{Argument, Cuda, Gpu, Launch, Lent, Memory, Workbench, device_of, foreign, lend, load};
 #[cfg(feature = "cuda")]
 pub(crate) use device::{Loaded, upload};
 pub use headers::HEADERS;
 pub use modules::compile_on;
 #[cfg(not(feature = "cuda"))]
-pub use no_device::{Gpu, load};
+pub use no_device::{Gpu, Lent, device_of, foreign, lend, load};
 pub use nvrtc::{Nvrtc, Source};
 
 use crate::plan::{self, KernelCheck, Operand, Plan, Work};

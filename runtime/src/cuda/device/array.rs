@@ -6,6 +6,7 @@ use crate::array::{self, OutOfMemory, Remote};
 use crate::check::RuntimeError;
 use crate::exec::device::Held;
 use crate::prim::Prim;
+use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -37,14 +38,24 @@ impl Account {
     }
 }
 
-/// Memory of a device that is given back when nobody holds it. What comes from the host is copied when it is first needed.
+/// Origin of a buffer's bytes.
+enum Origin {
+    /// Kernels write them.
+    Device,
+    /// An array of the host's, from which they are copied when they are first needed.
+    Host(array::Array),
+    /// They are in memory of somebody else, who has it until this is dropped.
+    Foreign { _owner: Box<dyn Any + Send + Sync> },
+}
+
+/// Memory of a device that is given back when nobody holds it.
 pub struct Buffer {
     gpu: Arc<Gpu>,
     /// Account that the memory is charged to; the arguments of a run are nobody's.
     account: Option<Arc<Account>>,
     bytes: usize,
     address: OnceLock<Address>,
-    host: Option<array::Array>,
+    origin: Origin,
 }
 
 impl Buffer {
@@ -53,7 +64,7 @@ impl Buffer {
             return Ok(*address);
         }
         let address = self.gpu.allocate(self.bytes)?;
-        if let Some(host) = &self.host {
+        if let Origin::Host(host) = &self.origin {
             // What goes wrong here goes wrong again, and is reported, when the result is waited for.
             let _ = self.gpu.upload(address, host.bytes());
         }
@@ -63,8 +74,11 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if let Some(address) = self.address.get() {
-            self.gpu.free(*address, self.bytes);
+        match (&self.origin, self.address.get()) {
+            // The owner may use the memory for something else as soon as it has it back.
+            (Origin::Foreign { .. }, _) => _ = self.gpu.enter().and_then(|()| self.gpu.wait()),
+            (_, Some(address)) => self.gpu.free(*address, self.bytes),
+            (_, None) => {}
         }
         if let Some(account) = &self.account {
             account.give(self.bytes);
@@ -96,8 +110,8 @@ impl Held for Array {
     }
 
     fn is_unique(&mut self) -> bool {
-        // The host's copy is not to be changed, nor to be taken for what is on the device later.
-        Arc::get_mut(&mut self.buffer).is_some_and(|b| b.host.is_none())
+        // The host's copy is not to be changed, nor to be taken for what is on the device later; nor is what others have.
+        Arc::get_mut(&mut self.buffer).is_some_and(|b| matches!(b.origin, Origin::Device))
     }
 }
 
@@ -113,7 +127,7 @@ impl Array {
         let bytes = len.checked_mul(prim.size()).filter(|n| *n <= isize::MAX as usize).ok_or(too_much)?;
         account.take(bytes)?;
         let (gpu, account) = (gpu.clone(), Some(account.clone()));
-        let buffer = Buffer { gpu, account, bytes, address: OnceLock::new(), host: None };
+        let buffer = Buffer { gpu, account, bytes, address: OnceLock::new(), origin: Origin::Device };
         buffer.address()?;
         Ok(Array { prim, len, buffer: Arc::new(buffer) })
     }
@@ -127,15 +141,55 @@ impl Array {
             return there.clone().with_len(host.len());
         }
         let (prim, len, bytes) = (host.prim(), host.len(), host.bytes().len());
-        let (gpu, host) = (gpu.clone(), Some(host));
-        let buffer = Buffer { gpu, account: None, bytes, address: OnceLock::new(), host };
+        let (gpu, origin) = (gpu.clone(), Origin::Host(host));
+        let buffer = Buffer { gpu, account: None, bytes, address: OnceLock::new(), origin };
         Array { prim, len, buffer: Arc::new(buffer) }
     }
 
-    /// A copy of an array of the host's, which needs the host's no more; what stayed on this device is there.
+    /// Elements that somebody else has, at this address of the device's memory.
+    pub(super) fn foreign(
+        gpu: &Arc<Gpu>,
+        (prim, len): (Prim, usize),
+        at: Address,
+        owner: Box<dyn Any + Send + Sync>,
+    ) -> Array {
+        let (gpu, bytes, address) = (gpu.clone(), len * prim.size(), OnceLock::from(at));
+        let buffer = Buffer { gpu, account: None, bytes, address, origin: Origin::Foreign { _owner: owner } };
+        Array { prim, len, buffer: Arc::new(buffer) }
+    }
+
+    /// The array on a device that an array of the host's stands for.
+    pub(super) fn behind(host: &array::Array) -> Option<&Array> {
+        host.held_by().map(|Kept(there)| there)
+    }
+
+    /// The same elements in memory of their own.
+    pub(super) fn copied(&self) -> Result<Array, RuntimeError> {
+        let gpu = &self.buffer.gpu;
+        let copy = Array::fresh(gpu, &Arc::new(Account::default()), self.prim, self.len).map_err(no_room)?;
+        let (to, from) = (copy.address().map_err(no_room)?, self.address().map_err(no_room)?);
+        gpu.copy(to, from, self.len * self.prim.size()).map_err(broken)?;
+        Ok(copy)
+    }
+
+    /// True if nobody else holds its memory, and nobody else owns it.
+    pub(super) fn is_alone(&self) -> bool {
+        Arc::strong_count(&self.buffer) == 1 && matches!(self.buffer.origin, Origin::Device)
+    }
+
+    /// The device.
+    pub(super) fn gpu(&self) -> &Arc<Gpu> {
+        &self.buffer.gpu
+    }
+
+    /// A copy of an array of the host's, which needs the host's no more, or of somebody else's; what stayed on this device is there.
     pub fn uploaded(gpu: &Arc<Gpu>, host: array::Array) -> Result<Array, RuntimeError> {
         let there = Array::of_host(gpu, host);
-        let Some(host) = there.host() else { return Ok(there) };
+        let host = match &there.buffer.origin {
+            Origin::Device => return Ok(there),
+            Origin::Foreign { .. } => return there.copied(),
+            Origin::Host(host) => host,
+        };
         let copy =
             Array::fresh(gpu, &Arc::new(Account::default()), there.prim, there.len).map_err(no_room)?;
         gpu.upload(copy.address().map_err(no_room)?, host.bytes()).map_err(broken)?;
@@ -164,7 +218,7 @@ impl Array {
 
     /// The host's array that it was made from, while nothing has changed it.
     pub fn host(&self) -> Option<&array::Array> {
-        self.buffer.host.as_ref()
+        if let Origin::Host(host) = &self.buffer.origin { Some(host) } else { None }
     }
 
     /// Elements that the buffer has room for.

@@ -61,6 +61,8 @@ pub struct Gpu {
     work: Mutex<Work>,
     watch: Watch,
     pool: sys::CUmemoryPool,
+    /// Its number.
+    pub number: usize,
     /// Its name.
     pub name: String,
     /// Its architecture as NVRTC calls it: `sm_90`.
@@ -126,18 +128,18 @@ impl Gpu {
                 if count == 1 { "there is only device 0".into() } else { format!("there are {count}") };
             return Err(Unavailable(format!("no CUDA device {number}: {known}")));
         }
-        let gpu = Gpu::prepare(number as i32).map_err(|e| Unavailable::of("opening the device", e))?;
+        let gpu = Gpu::prepare(number).map_err(|e| Unavailable::of("opening the device", e))?;
         let gpu = Arc::new(gpu);
         open.insert(number, Arc::downgrade(&gpu));
         Ok(gpu)
     }
 
-    fn prepare(number: i32) -> Result<Gpu, DriverError> {
+    fn prepare(number: usize) -> Result<Gpu, DriverError> {
         use sys::CUdevice_attribute::{
             CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR as MAJOR,
             CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR as MINOR,
         };
-        let device = device::get(number)?;
+        let device = device::get(number as i32)?;
         // SAFETY: the device exists; the context is current from here on, and the stream is made in it.
         unsafe {
             let (major, minor) =
@@ -155,7 +157,7 @@ impl Gpu {
             let (architecture, work) = (format!("sm_{major}{minor}"), Mutex::default());
             let watch = Watch::new(context)?;
             let staging = Staging::new(context);
-            Ok(Gpu { stream, staging, work, watch, pool, name, architecture, primary })
+            Ok(Gpu { stream, staging, work, watch, pool, number, name, architecture, primary })
         }
     }
 
@@ -163,6 +165,11 @@ impl Gpu {
     pub fn enter(&self) -> Result<(), DriverError> {
         // SAFETY: the context lives as long as this value.
         unsafe { result::ctx::set_current(self.primary.context) }
+    }
+
+    /// The driver's handle of the stream that does all its work: what others put there before is done before.
+    pub fn stream(&self) -> usize {
+        self.stream.raw() as usize
     }
 
     fn work(&self) -> MutexGuard<'_, Work> {

@@ -6,6 +6,7 @@ mod contract;
 mod desc;
 mod driver;
 mod folding;
+mod foreign;
 mod launch;
 mod module;
 mod replay;
@@ -20,6 +21,7 @@ mod watch;
 mod workbench;
 
 pub use driver::Gpu;
+pub use foreign::{Lent, device_of, foreign, lend};
 pub use module::load;
 pub use run::Cuda;
 pub use workbench::{Argument, Launch, Memory, Workbench};
