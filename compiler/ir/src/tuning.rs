@@ -268,8 +268,10 @@ pub const ROW_END: i64 = 45;
 pub const ROW_END_IN_GROUPS: i64 = 30;
 /// Operations that each element of a row alone takes besides its own, where it is combined in 1 cycle, and where it is a float.
 pub const ROW_ELEMENT: [i64; 2] = [1, 3];
-/// Elements of a short row of a map that are written whatever its length.
+/// Elements of a short row of a map that are written whatever its length, where they are written one by one.
 pub const AHEAD: i64 = 4;
+/// The same where they are a group.
+pub const AHEAD_LANES: usize = 8;
 /// Statements of a body that is computed for them all, at most. With 2 to 5, numbers of elements that nobody foresees took 0.3 to 0.6 of the time.
 pub const AHEAD_STATEMENTS: usize = 5;
 /// Statements of an operator on tuples in lanes, at most: at the end there is a copy of them for every lane.

@@ -105,16 +105,7 @@ impl Desc {
         }
         let mut ids = Array::try_uninit(Prim::I64, self.total())?;
         let offsets = self.offsets.slice::<i64>();
-        threads::fill(threads, ids.slice_mut::<i64>(), |start, part| {
-            let mut row = offsets.partition_point(|o| *o as usize <= start) - 1;
-            let mut at = 0;
-            while at < part.len() {
-                let end = (offsets[row + 1] as usize - start).min(part.len());
-                part[at..end].fill(row as i64);
-                at = end;
-                row += 1;
-            }
-        });
+        threads::fill(threads, ids.slice_mut::<i64>(), |start, part| fill_ids(offsets, start, part));
         Ok(self.seg_ids.get_or_init(|| ids).clone())
     }
 }
@@ -154,6 +145,29 @@ fn fill_offsets(start: i64, lengths: &[i64], out: &mut [i64]) -> Option<i64> {
     (any >= 0).then_some(sum)
 }
 
+/// Stores the row of each element from `start` on. Of every row as many are written as short rows have at most, so that the processor need not foresee where it
+/// ends: what is behind its end is written again, as elements of the next rows.
+fn fill_ids(offsets: &[i64], start: usize, out: &mut [i64]) {
+    const AHEAD: usize = 8;
+    let mut row = offsets.partition_point(|o| *o as usize <= start) - 1;
+    let mut at = 0;
+    while at < out.len() {
+        let end = (offsets[row + 1] as usize - start).min(out.len());
+        let done = match out[at..].first_chunk_mut::<AHEAD>() {
+            Some(few) => {
+                *few = [row as i64; AHEAD];
+                at + AHEAD
+            }
+            None => at,
+        };
+        if end > done {
+            out[done..end].fill(row as i64);
+        }
+        at = end;
+        row += 1;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,6 +185,19 @@ mod tests {
             assert_eq!(offsets(2).1, sum as usize);
             let again = Desc::new(Array::from_slice(&offsets(2).0));
             assert_eq!(again.lengths(3).unwrap().slice::<i64>(), lengths);
+        }
+    }
+
+    #[test]
+    fn elements_know_their_rows() {
+        for most in [1, 3, 9, 40] {
+            let lengths: Vec<i64> = (0..3000).map(|i| i * 7919 % (most + 1) * (i / 7 % 3).min(1)).collect();
+            let expected: Vec<i64> =
+                lengths.iter().zip(0..).flat_map(|(n, row)| std::iter::repeat_n(row, *n as usize)).collect();
+            for threads in 1..=3 {
+                let d = Desc::from_lengths(Array::from_slice(&lengths), threads).unwrap().unwrap();
+                assert_eq!(d.seg_ids(threads).unwrap().slice::<i64>(), expected, "{most}, {threads} threads");
+            }
         }
     }
 

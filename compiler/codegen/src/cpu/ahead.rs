@@ -2,16 +2,18 @@
 //!
 //! ```text
 //! for row in 0 .. n                              for row in 0 .. n
-//!     for pos in start .. end                        if end - start <= 4 and start + 4 <= hi
-//!         out[pos] = body pos            ==>             out[start], …, out[start + 3] = bodies
+//!     for pos in start .. end                        if end - start <= 8 and start + 8 <= hi
+//!         out[pos] = body pos            ==>             out[start], …, out[start + 7] = bodies
 //!                                                    else as before
 //! ```
 //!
+//! They are one group, in vectors; with the registers that every processor has they are four, one by one.
 //! The processor does not foresee where a row of a few elements ends. What is written beyond a row's end is in the next rows, which are written after that.
 //! Bodies only compute: what they would read there might not be theirs.
 
 use super::emit::Unsupported;
 use super::kernel::{KernelEmitter, KernelInfo};
+use super::lanes::{self, Plan};
 use super::outputs::Target;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp};
@@ -47,18 +49,25 @@ impl KernelEmitter<'_, '_, '_> {
     /// A map over rows, of which the short ones are written ahead.
     pub fn map_ahead(&mut self, targets: &[Target]) -> Result<(), Unsupported> {
         let hi = self.params[4];
+        let plan = lanes::ahead(self.info.kernel, self.e.width);
+        let most = plan.as_ref().map_or(tuning::AHEAD, Plan::positions);
         self.rows(&[], |k, _, start, end, _| {
             let [short, long, done] = [(); 3].map(|()| k.e.b.create_block());
             let length = k.e.b.ins().isub(end, start);
-            let reach = k.e.b.ins().iadd_imm_s(start, tuning::AHEAD);
-            let few = k.e.b.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, length, tuning::AHEAD);
+            let reach = k.e.b.ins().iadd_imm_s(start, most);
+            let few = k.e.b.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, length, most);
             let inside = k.e.b.ins().icmp(IntCC::SignedLessThanOrEqual, reach, hi);
             let ahead = k.e.b.ins().band(few, inside);
             k.e.b.ins().brif(ahead, short, &[], long, &[]);
             k.e.b.switch_to_block(short);
-            for i in 0..tuning::AHEAD {
-                let pos = k.e.b.ins().iadd_imm_s(start, i);
-                k.map_element(targets, pos)?;
+            match &plan {
+                Some(plan) => k.map_group(plan, targets, start)?,
+                None => {
+                    for i in 0..most {
+                        let pos = k.e.b.ins().iadd_imm_s(start, i);
+                        k.map_element(targets, pos)?;
+                    }
+                }
             }
             k.e.b.ins().jump(done, &[]);
             k.e.b.switch_to_block(long);

@@ -31,6 +31,7 @@ use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::prim::PrimOp;
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim};
+use par_ir::visit::Code as _;
 use par_ir::{Prim, Var};
 use par_runtime::math::{Function, STRIP};
 use par_runtime::op::call::{is_call, strip_symbol};
@@ -458,21 +459,36 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             k.params[1..5].copy_from_slice(&[rows[0], after, start, end]);
             k.name_strips(&buffers, start);
             for stage in &staged.stages {
-                if !stage.kernel.body.stms.is_empty() {
-                    k.rows(&[], |k, _, from, to, _| {
-                        k.store_step(&stage.kernel, &stage.stored, (from, to))?;
-                        Ok(vec![])
-                    })?;
+                let step = &stage.kernel;
+                if !step.body.stms.is_empty() {
+                    k.rows_of(step, (start, end), |k, ends| k.store_step(step, &stage.stored, ends))?;
                 }
                 k.strip_calls(stage, (start, end))?;
             }
-            k.rows(&[], |k, _, from, to, _| {
-                k.map_positions(targets, (from, to))?;
-                Ok(vec![])
-            })?;
+            k.rows_of(&staged.last, (start, end), |k, ends| k.map_positions(targets, ends))?;
             // The last row may go on.
             let last = k.e.b.ins().iadd_imm_s(after, -1);
             Ok(vec![k.e.b.ins().smax(last, rows[0])])
+        })?;
+        Ok(())
+    }
+
+    /// A step for the positions of each row in a strip; for all at once, if it needs nothing of their rows.
+    fn rows_of(
+        &mut self,
+        step: &Kernel,
+        ends: (Value, Value),
+        code: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, (Value, Value)) -> Result<(), Unsupported>,
+    ) -> Result<(), Unsupported> {
+        let kernel = self.info.kernel;
+        let of_rows = kernel.prologue.iter().flat_map(|s| &s.pat).map(|p| p.var);
+        let mut of_rows = of_rows.chain(kernel.binders().into_iter().filter(|v| *v != kernel.pos));
+        if !of_rows.any(|v| step.body.mentions(v)) {
+            return code(self, ends);
+        }
+        self.rows(&[], |k, _, from, to, _| {
+            code(k, (from, to))?;
+            Ok(vec![])
         })?;
         Ok(())
     }

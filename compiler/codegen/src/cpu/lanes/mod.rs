@@ -133,7 +133,7 @@ impl Plan {
     }
 
     /// Positions of a group.
-    fn positions(&self) -> i64 {
+    pub fn positions(&self) -> i64 {
         self.size.lanes as i64 * self.step()
     }
 
@@ -204,6 +204,15 @@ fn by_element(info: &KernelInfo, body: Body, width: usize) -> Option<Plan> {
         _ => false,
     };
     Some(Plan { has_rest, overlaps, ..Plan::new((classes, size), &[&body]) })
+}
+
+/// The plan of a map for all elements of a short row at once, and some behind it, whatever they cost: what costs is the end of the row. None with the
+/// registers that every processor has.
+pub fn ahead(kernel: &Kernel, width: usize) -> Option<Plan> {
+    let classes = Classes::new((kernel.pos, 1), &kernel.body, Indices::Apart);
+    let size = Size { lanes: tuning::AHEAD_LANES, bytes: width };
+    let is_whole = width > BYTES && !classes.has_apart();
+    is_whole.then(|| Plan::new((classes, size), &[&kernel.body]))
 }
 
 /// Of a map whose results are bound outside, the same at all positions: all that it does is to store them.
@@ -526,8 +535,13 @@ impl<'a> Emitter<'a> {
 
     /// Accumulators in lanes before the first group.
     pub fn identities(&mut self, plan: &Plan, reduction: &Reduction, neutral: &[Value]) -> Vec<Value> {
+        self.group(plan).identities(reduction, neutral)
+    }
+
+    /// A group that is never left.
+    pub fn group<'s>(&'s mut self, plan: &'s Plan) -> Group<'s, 'a> {
         let nowhere = self.b.current_block().expect("code is emitted into a block");
-        self.lanes(plan, nowhere).identities(reduction, neutral)
+        self.lanes(plan, nowhere)
     }
 
     fn lanes<'s>(&'s mut self, plan: &'s Plan, alone: Block) -> Group<'s, 'a> {
