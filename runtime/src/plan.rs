@@ -393,6 +393,8 @@ pub enum Schedule {
     Lanes(usize),
     /// Groups of so many neighbouring rows, each in a lane.
     Rows(usize),
+    /// Groups of so many positions of a row, of which the last goes past its end.
+    Ahead(usize),
     /// Runs of neighbouring positions, each in these steps.
     Strips(Vec<Step>),
     /// A product of matrices, in tiles. Small ones in lanes or one position after the other.
@@ -426,6 +428,7 @@ impl fmt::Display for Schedule {
             Schedule::Scalar => write!(f, "one by one"),
             Schedule::Lanes(n) => write!(f, "lanes: {n}"),
             Schedule::Rows(n) => write!(f, "rows in lanes: {n}"),
+            Schedule::Ahead(n) => write!(f, "lanes past the ends of rows: {n}"),
             Schedule::Strips(steps) => {
                 write!(f, "strips: ")?;
                 steps

@@ -272,6 +272,8 @@ pub const ROW_ELEMENT: [i64; 2] = [1, 3];
 pub const AHEAD: i64 = 4;
 /// The same where they are a group.
 pub const AHEAD_LANES: usize = 8;
+/// Elements of a row that is done in such groups, where there are others, at most.
+pub const AHEAD_ROW: i64 = 32;
 /// Statements of a body that is computed for them all, at most. With 2 to 5, numbers of elements that nobody foresees took 0.3 to 0.6 of the time.
 pub const AHEAD_STATEMENTS: usize = 5;
 /// Statements of an operator on tuples in lanes, at most: at the end there is a copy of them for every lane.

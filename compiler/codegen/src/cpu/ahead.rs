@@ -2,16 +2,18 @@
 //!
 //! ```text
 //! for row in 0 .. n                              for row in 0 .. n
-//!     for pos in start .. end                        if end - start <= 8 and start + 8 <= hi
+//!     for pos in start .. end                        if end + 8 <= hi
 //!         out[pos] = body pos            ==>             out[start], …, out[start + 7] = bodies
+//!                                                        the same for the next eight, until end is reached
 //!                                                    else as before
 //! ```
 //!
-//! They are one group, in vectors; with the registers that every processor has they are four, one by one.
+//! Eight are a group, in vectors. If there are groups without that, long rows are as before, too. With the registers that every processor has there are no groups: of rows with up to four elements four are written, one by one.
+//!
 //! The processor does not foresee where a row of a few elements ends. What is written beyond a row's end is in the next rows, which are written after that.
 //! Bodies only compute: what they would read there might not be theirs.
 
-use super::emit::Unsupported;
+use super::emit::{Unsupported, args};
 use super::kernel::{KernelEmitter, KernelInfo};
 use super::lanes::{self, Plan};
 use super::outputs::Target;
@@ -46,22 +48,25 @@ fn is_harmless(body: &Body, statements: &mut usize) -> bool {
 }
 
 impl KernelEmitter<'_, '_, '_> {
-    /// A map over rows, of which the short ones are written ahead.
+    /// A map over rows, of which the short ones are written ahead; where they would not be groups otherwise all of them, but for the last.
     pub fn map_ahead(&mut self, targets: &[Target]) -> Result<(), Unsupported> {
         let hi = self.params[4];
         let plan = lanes::ahead(self.info.kernel, self.e.width);
-        let most = plan.as_ref().map_or(tuning::AHEAD, Plan::positions);
         self.rows(&[], |k, _, start, end, _| {
-            let [short, long, done] = [(); 3].map(|()| k.e.b.create_block());
-            let length = k.e.b.ins().isub(end, start);
-            let reach = k.e.b.ins().iadd_imm_s(start, most);
-            let few = k.e.b.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, length, most);
-            let inside = k.e.b.ins().icmp(IntCC::SignedLessThanOrEqual, reach, hi);
-            let ahead = k.e.b.ins().band(few, inside);
-            k.e.b.ins().brif(ahead, short, &[], long, &[]);
-            k.e.b.switch_to_block(short);
+            let [ahead, whole, done] = [(); 3].map(|()| k.e.b.create_block());
+            let rest = k.e.b.append_block_param(whole, types::I64);
+            let most = plan.as_ref().map_or(tuning::AHEAD, Plan::positions);
+            let last = if plan.is_some() { end } else { start };
+            let reach = k.e.b.ins().iadd_imm_s(last, most);
+            let mut fits = k.e.b.ins().icmp(IntCC::SignedLessThanOrEqual, reach, hi);
+            if plan.is_none() {
+                let few = k.e.b.ins().icmp(IntCC::SignedLessThanOrEqual, end, reach);
+                fits = k.e.b.ins().band(fits, few);
+            }
+            k.e.b.ins().brif(fits, ahead, &[], whole, &args(&[start]));
+            k.e.b.switch_to_block(ahead);
             match &plan {
-                Some(plan) => k.map_group(plan, targets, start)?,
+                Some(plan) => k.groups_ahead(plan, targets, (start, end), (whole, done))?,
                 None => {
                     for i in 0..most {
                         let pos = k.e.b.ins().iadd_imm_s(start, i);
@@ -70,10 +75,40 @@ impl KernelEmitter<'_, '_, '_> {
                 }
             }
             k.e.b.ins().jump(done, &[]);
-            k.e.b.switch_to_block(long);
-            k.map_in_strips(targets, (start, end))?;
+            k.e.b.switch_to_block(whole);
+            k.map_in_strips(targets, (rest, end))?;
             k.e.b.ins().jump(done, &[]);
             k.e.b.switch_to_block(done);
+            Ok(vec![])
+        })?;
+        Ok(())
+    }
+
+    /// A group whatever the length of the row, and further ones up to its end; of a row that is not short the usual ones, if there are such, which may take all
+    /// of a register.
+    fn groups_ahead(
+        &mut self,
+        plan: &Plan,
+        targets: &[Target],
+        (start, end): (Value, Value),
+        (whole, done): (Block, Block),
+    ) -> Result<(), Unsupported> {
+        self.map_group(plan, targets, start)?;
+        let second = self.e.b.ins().iadd_imm_s(start, plan.positions());
+        let [more, again] = [(); 2].map(|()| self.e.b.create_block());
+        let goes_on = self.e.b.ins().icmp(IntCC::SignedLessThan, second, end);
+        self.e.b.ins().brif(goes_on, more, &[], done, &[]);
+        self.e.b.switch_to_block(more);
+        if self.info.lanes(self.e.width).is_some() {
+            let left = self.e.b.ins().isub(end, second);
+            let is_long = self.e.b.ins().icmp_imm_s(IntCC::SignedGreaterThan, left, tuning::AHEAD_ROW);
+            self.e.b.ins().brif(is_long, whole, &args(&[second]), again, &[]);
+        } else {
+            self.e.b.ins().jump(again, &[]);
+        }
+        self.e.b.switch_to_block(again);
+        self.counted_by(plan.positions(), second, end, &[], |k, pos, _| {
+            k.map_group(plan, targets, pos)?;
             Ok(vec![])
         })?;
         Ok(())

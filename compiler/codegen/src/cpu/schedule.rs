@@ -25,11 +25,11 @@ use super::small_integers::{self, Sums};
 use super::stage::{self, Staged};
 use super::strips::Scalar;
 use crate::{contract, free};
-use par_ir::core;
 use par_ir::flat::{self, Kernel, KernelKind, Ty};
 use par_ir::verify::verify_flat;
 use par_ir::visit::Code as _;
 use par_ir::{Var, print};
+use par_ir::{core, tuning};
 use par_runtime::plan::{self, Step};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -64,7 +64,7 @@ pub struct Scheduled {
     pub sums: Option<Sums>,
     /// Positions are done one by one, since their loops are done in groups.
     pub along_rows: bool,
-    /// Some elements of a map's short rows are written whatever the length of each.
+    /// Elements of a map's rows are written past their ends.
     pub ahead: bool,
     /// A reduction of rows as a map over them, for rows that are short.
     pub rows: Option<Rows>,
@@ -229,6 +229,9 @@ pub fn of(info: &KernelInfo, scheduled: &Scheduled) -> plan::Schedule {
     }
     if let Some(groups) = info.rows_in_lanes(WIDEST).or_else(|| info.rows_in_lanes(BYTES)) {
         return plan::Schedule::Rows(groups.plan.lanes());
+    }
+    if scheduled.ahead {
+        return plan::Schedule::Ahead(tuning::AHEAD_LANES);
     }
     let lanes = match kernel.kind {
         // The code of a scan that only reduces may be in lanes of its own.

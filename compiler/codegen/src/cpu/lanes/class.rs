@@ -72,6 +72,14 @@ impl Classes {
         classes
     }
 
+    /// Of a body without reads, all of whose numbers that differ are in vectors: nothing is assumed of them, so that no group is left.
+    pub fn of_numbers(pos: Var, body: &Body) -> Classes {
+        let mut classes = Classes { of: HashMap::from([(pos, Class::Each)]), ..Classes::default() };
+        classes.body(body);
+        classes.flags(body);
+        classes
+    }
+
     /// With these arrays held transposed.
     pub fn with_private(self, private: HashSet<Var>) -> Classes {
         Classes { private, interleaved: Rc::default(), ..self }

@@ -209,10 +209,9 @@ fn by_element(info: &KernelInfo, body: Body, width: usize) -> Option<Plan> {
 /// The plan of a map for all elements of a short row at once, and some behind it, whatever they cost: what costs is the end of the row. None with the
 /// registers that every processor has.
 pub fn ahead(kernel: &Kernel, width: usize) -> Option<Plan> {
-    let classes = Classes::new((kernel.pos, 1), &kernel.body, Indices::Apart);
     let size = Size { lanes: tuning::AHEAD_LANES, bytes: width };
-    let is_whole = width > BYTES && !classes.has_apart();
-    is_whole.then(|| Plan::new((classes, size), &[&kernel.body]))
+    let classes = || Classes::of_numbers(kernel.pos, &kernel.body);
+    (width > BYTES).then(|| Plan::new((classes(), size), &[&kernel.body]))
 }
 
 /// Of a map whose results are bound outside, the same at all positions: all that it does is to store them.
