@@ -245,3 +245,18 @@ fn short_rows() {
       map (\\row -> f64.sum (map2 (*) row (take (length row) ws))) (segments lens xs)";
     assert_eq!(schedules(weights).last().map(String::as_str), Some("lanes: 8"));
 }
+
+#[test]
+fn rows_past_their_ends() {
+    let last = |text: &str| schedules(text).pop();
+    let of_lengths =
+        |of: &str| format!("entry main [n] (lens: [n]i64) = map2 (\\k m -> {of}) (indices lens) lens");
+    let groups = Some("lanes past the ends of rows: 8".to_string());
+    assert_eq!(last(&of_lengths("map (\\i -> m - i + k) (iota m)")), groups);
+    assert_eq!(last(&of_lengths("replicate m k")), groups);
+    // What is read there might not be the row's, and a division might fail.
+    assert_ne!(last("entry main (rows: [][]f64) = map (map (* 2)) rows"), groups);
+    assert_ne!(last(&of_lengths("map (\\i -> i / k) (iota m)")), groups);
+    // Rows of one length end where the processor foresees it.
+    assert_ne!(last("entry main (n: i64) (m: i64) = tabulate_2d n m (\\i j -> i - j)"), groups);
+}
