@@ -102,7 +102,11 @@ assert p.set(OnGpu(x)).tolist() == [7, 1, 2, 3, 4, 5] and x[0] == 0
 x[0] = 9
 assert there.get()[0] == 0 and p.inc(OnGpu(x))[0] == 10
 x[0] = 0
-# What is passed on and given out is not the argument's memory.
+# What is passed on and given out is not the argument's memory, and does not change with it.
+passed = p.same.options(keep=True)(OnGpu(x.reshape(2, 3)))
+x[0] = 9
+assert passed.get()[0, 0] == 0
+x[0] = 0
 assert address(seen(p.same.options(keep=True)(OnGpu(x.reshape(2, 3))))) != address(x)
 
 # Elements are given back when nothing needs them.

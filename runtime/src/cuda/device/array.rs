@@ -172,6 +172,11 @@ impl Array {
         Ok(copy)
     }
 
+    /// True if its memory is somebody else's.
+    pub(super) fn is_foreign(&self) -> bool {
+        matches!(self.buffer.origin, Origin::Foreign { .. })
+    }
+
     /// True if nobody else holds its memory, and nobody else owns it.
     pub(super) fn is_alone(&self) -> bool {
         Arc::strong_count(&self.buffer) == 1 && matches!(self.buffer.origin, Origin::Device)

@@ -241,7 +241,9 @@ impl<'a> Device for Cuda<'a> {
     }
 
     fn keep(_: &Run<Self>, a: &Array) -> Option<array::Array> {
-        (a.host().is_none() && a.len() > 0).then(|| a.clone().kept())
+        // What somebody else has may change.
+        let own = if a.is_foreign() { a.copied().ok()? } else { a.clone() };
+        (a.host().is_none() && a.len() > 0).then(|| own.kept())
     }
 
     fn keep_desc(_: &Run<Self>, d: &Arc<desc::Desc>, offsets: array::Array) -> array::Array {
