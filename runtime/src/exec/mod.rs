@@ -28,7 +28,7 @@ pub(crate) mod threads;
 
 pub use desc::Desc;
 
-use crate::array::OutOfMemory;
+use crate::array::{self, OutOfMemory};
 use crate::cancel::CancelToken;
 use crate::check::{CheckKind, RuntimeError, Span, max_depth};
 #[cfg(feature = "cuda")]
@@ -309,20 +309,24 @@ fn export<D: Device>(
     results: Vec<HostValue<D>>,
     keep: bool,
 ) -> Result<Vec<Column>, RuntimeError> {
-    let kept = |a: &D::Array| if keep { D::keep(run, a) } else { None };
-    let wanted = results.iter().filter_map(|value| match value {
-        HostValue::Array(a) if kept(a).is_none() => Some(a.clone()),
+    let kept = results.iter().map(|value| match value {
+        HostValue::Array(a) if keep => D::keep(run, a),
+        _ => None,
+    });
+    let kept: Vec<Option<array::Array>> = kept.collect();
+    let wanted = results.iter().zip(&kept).filter_map(|(value, kept)| match value {
+        HostValue::Array(a) if kept.is_none() => Some(a.clone()),
         HostValue::Desc(d) => Some(D::offsets(d)),
         _ => None,
     });
     let mut fetched = D::fetch(run, wanted.collect())?.into_iter();
     let mut fetched = || fetched.next().ok_or_else(|| internal("a result that was not fetched"));
     let is_size = |i: usize| types.is_some_and(|c| matches!(c.get(i), Some(ColumnType::Size)));
-    let column = |(i, value): (usize, HostValue<D>)| {
+    let column = |(i, (value, kept)): (usize, (HostValue<D>, Option<array::Array>))| {
         Ok(match value {
             HostValue::Scalar(Scalar::I64(n)) if is_size(i) => Column::Size(n),
             HostValue::Scalar(x) => Column::Scalar(x),
-            HostValue::Array(a) => Column::Data(kept(&a).map_or_else(&mut fetched, Ok)?),
+            HostValue::Array(_) => Column::Data(kept.map_or_else(&mut fetched, Ok)?),
             HostValue::Desc(d) if keep => Column::Offsets(D::keep_desc(run, &d, fetched()?)),
             HostValue::Desc(_) => Column::Offsets(fetched()?),
             HostValue::Empty | HostValue::Rope(_) => {
@@ -330,7 +334,7 @@ fn export<D: Device>(
             }
         })
     };
-    results.into_iter().enumerate().map(column).collect()
+    results.into_iter().zip(kept).enumerate().map(column).collect()
 }
 
 /// The error for a plan that breaks its own rules.
