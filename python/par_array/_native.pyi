@@ -104,7 +104,7 @@ class Kept:
     def to_torch(self) -> Any:
         """A tensor of torch over the same memory; of rows of any length a jagged tensor."""
 
-    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any:
+    def __dlpack__(self, *, dl_device: tuple[int, int] | None = None, copy: bool | None = None, **_others: Any) -> Any:
         """A capsule with the elements, for other libraries."""
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -153,9 +153,14 @@ unsafe extern "C" fn forget(capsule: *mut ffi::PyObject) {
     }
 }
 
-/// A capsule with the elements of an array that is on a GPU, in this shape; they are not copied, unless other arrays share them.
-pub fn give<'py>(py: Python<'py>, array: &Array, shape: &[i64]) -> PyResult<Bound<'py, PyAny>> {
-    let lent = py.detach(|| cuda::lend(array)).map_err(|e| PyBufferError::new_err(e.to_string()))?;
+/// A capsule with the elements of an array that is on a GPU, in this shape. `copy`: as for `cuda::lend`.
+pub fn give<'py>(
+    py: Python<'py>,
+    array: &Array,
+    shape: &[i64],
+    copy: Option<bool>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let lent = py.detach(|| cuda::lend(array, copy)).map_err(|e| PyBufferError::new_err(e.to_string()))?;
     let lent = lent.ok_or_else(|| PyBufferError::new_err("its elements are not on a GPU"))?;
     let strides = (0..shape.len()).map(|i| shape[i + 1..].iter().map(|n| n.max(&1)).product());
     let mut given = Box::new(Given {

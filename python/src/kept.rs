@@ -8,7 +8,7 @@ use par::Value;
 use par_runtime::{Array, Column, ValueType, cuda};
 use pyo3::exceptions::{PyAttributeError, PyBufferError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 /// A value that stays where its program has it.
 #[pyclass(frozen, module = "par_array._native")]
@@ -74,47 +74,43 @@ impl Kept {
         device.map_or((dlpack::PROCESSOR, 0), |number| (dlpack::CUDA, number as i32))
     }
 
-    /// A capsule with the elements, for other libraries: their `from_dlpack` asks for it. They are not copied, unless other values share them.
-    #[pyo3(signature = (*, stream = None, max_version = None, dl_device = None, copy = None))]
-    #[allow(unused_variables)] // All work of the GPU on the elements is done, and what is given may be written.
+    /// A capsule with the elements, for other libraries: their `from_dlpack` asks for it. `dl_device`: where it wants them; `copy`: whether it wants a copy. What
+    /// it says besides (its stream, its version of DLPack) makes no difference: all work on the elements is done, and the first version is given.
+    #[pyo3(signature = (*, dl_device = None, copy = None, **_others))]
     fn __dlpack__<'py>(
         &self,
         py: Python<'py>,
-        stream: Option<Bound<'py, PyAny>>,
-        max_version: Option<Bound<'py, PyAny>>,
         dl_device: Option<(i32, i32)>,
         copy: Option<bool>,
+        _others: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let here = self.__dlpack_device__();
-        if here.0 == dlpack::PROCESSOR {
+        let wanted = dl_device.unwrap_or(here);
+        if wanted.0 == dlpack::PROCESSOR {
+            if copy == Some(false) {
+                return Err(PyBufferError::new_err("it would be copied"));
+            }
             return self.get(py)?.call_method0("__dlpack__");
         }
-        if dl_device.is_some_and(|wanted| wanted != here) {
+        if wanted != here {
             return Err(PyBufferError::new_err(
                 "it is on another device; get() copies it to the processor's memory",
             ));
         }
-        let (ValueType::Array { .. }, [.., Column::Data(array)]) = (&self.0.ty, self.0.columns.as_slice())
-        else {
-            return Err(no_form(&self.0.ty));
-        };
         let shape = sizes(&self.0);
-        if shape.len() + 1 != self.0.columns.len() {
-            return Err(no_form(&self.0.ty));
+        match self.0.columns.split_at(shape.len()) {
+            (_, [Column::Data(array)]) => dlpack::give(py, array, &shape, copy),
+            _ => {
+                let message = "is not one array; `offsets` and `values` are those of its rows";
+                Err(PyBufferError::new_err(format!("a value of type {} {message}", self.0.ty)))
+            }
         }
-        dlpack::give(py, array, &shape)
     }
 
     fn __repr__(&self) -> String {
         let place = if self.0.is_on_device() { " on a GPU" } else { "" };
         format!("<kept value of type {}{place}>", self.0.ty)
     }
-}
-
-fn no_form(ty: &ValueType) -> PyErr {
-    PyBufferError::new_err(format!(
-        "a value of type {ty} is not one array; `offsets` and `values` are those of its rows"
-    ))
 }
 
 /// Sizes of the first dimensions.

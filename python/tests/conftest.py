@@ -17,8 +17,8 @@ def address(array: Any) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def on_stand_ins(folder: pathlib.Path, text: str) -> None:
-    """Runs a program of Python on the stand-ins for a driver and a compiler of a GPU, which are built into this folder."""
+def on_stand_ins(folder: pathlib.Path, text: str) -> str:
+    """Runs a program of Python on the stand-ins for a driver and a compiler of a GPU, which are built into this folder; what it and they say on standard error."""
     root = pathlib.Path(__file__).parents[2]
     subprocess.run([root / "kernels/host/build", folder], check=True)
     environment = dict(
@@ -26,8 +26,11 @@ def on_stand_ins(folder: pathlib.Path, text: str) -> None:
         LD_LIBRARY_PATH=str(folder),
         PAR_NVRTC=str(folder / "libnvrtc.so"),
         PAR_CACHE=str(folder / "cubins"),
+        EMU_REPORT="1",
     )
-    subprocess.run([sys.executable, "-c", text], env=environment, check=True)
+    done = subprocess.run([sys.executable, "-c", text], env=environment, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 //! Arrays of NumPy.
 
-use super::{Refusal, Taker, found};
+use super::{Refusal, Taker, Wanted, found};
 use crate::array::{dtype_name, shared};
 use crate::python::CAST;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -8,24 +8,22 @@ use par_runtime::{Array, Column, Prim};
 use pyo3::prelude::*;
 
 impl<'py> Taker<'py> {
-    /// Adds the columns of an array. `outer`: its first dimension is the elements of that many in rows that are known already.
+    /// Adds the columns of an array.
     pub(super) fn dense(
         &mut self,
         array: &Bound<'py, PyUntypedArray>,
-        dims: &[bool],
-        prim: Prim,
-        outer: Option<i64>,
+        wanted: Wanted,
         out: &mut Vec<Column>,
     ) -> Result<(), Refusal> {
         let shape: Vec<i64> = array.shape().iter().map(|n| *n as i64).collect();
-        if !fits(&shape, dims, outer) {
+        if !wanted.fits(&shape) {
             return Err(Refusal::new(found(array)));
         }
-        let data = match shared(array, prim) {
+        let data = match shared(array, wanted.prim) {
             Some(data) => data,
-            None => self.converted(array, prim)?.ok_or_else(|| Refusal::new(found(array)))?,
+            None => self.converted(array, wanted.prim)?.ok_or_else(|| Refusal::new(found(array)))?,
         };
-        shaped(data, &shape, dims, outer, out)
+        wanted.columns(data, &shape, out)
     }
 
     /// The elements, converted to a type; `None` if they are objects.
@@ -46,26 +44,23 @@ impl<'py> Taker<'py> {
     }
 }
 
-/// True if an array of this shape has these dimensions.
-pub(super) fn fits(shape: &[i64], dims: &[bool], outer: Option<i64>) -> bool {
-    shape.len() == dims.len() + usize::from(outer.is_some()) && outer.is_none_or(|n| shape[0] == n)
-}
-
-/// Adds the columns of elements in a shape that fits.
-pub(super) fn shaped(
-    data: Array,
-    shape: &[i64],
-    dims: &[bool],
-    outer: Option<i64>,
-    out: &mut Vec<Column>,
-) -> Result<(), Refusal> {
-    let mut rows = outer.unwrap_or(1);
-    for (ragged, n) in dims.iter().zip(&shape[usize::from(outer.is_some())..]) {
-        out.push(if *ragged { Column::Offsets(regular(rows, *n)?) } else { Column::Size(*n) });
-        rows = rows.saturating_mul(*n);
+impl Wanted<'_> {
+    /// True if an array of this shape has the dimensions.
+    pub(super) fn fits(&self, shape: &[i64]) -> bool {
+        let outer = usize::from(self.outer.is_some());
+        shape.len() == self.dims.len() + outer && self.outer.is_none_or(|n| shape[0] == n)
     }
-    out.push(Column::Data(data));
-    Ok(())
+
+    /// Adds the columns of elements in a shape that fits.
+    pub(super) fn columns(&self, data: Array, shape: &[i64], out: &mut Vec<Column>) -> Result<(), Refusal> {
+        let mut rows = self.outer.unwrap_or(1);
+        for (ragged, n) in self.dims.iter().zip(&shape[usize::from(self.outer.is_some())..]) {
+            out.push(if *ragged { Column::Offsets(regular(rows, *n)?) } else { Column::Size(*n) });
+            rows = rows.saturating_mul(*n);
+        }
+        out.push(Column::Data(data));
+        Ok(())
+    }
 }
 
 /// Offsets of rows of one length.

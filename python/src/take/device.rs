@@ -1,10 +1,9 @@
 //! Arrays on the GPU that the program runs on.
 
-use super::dense::{fits, shaped};
-use super::{Refusal, Taker};
+use super::{Refusal, Taker, Wanted};
 use crate::dlpack;
 use crate::python::EXPORTED;
-use par_runtime::{Column, Prim};
+use par_runtime::Column;
 use pyo3::intern;
 use pyo3::prelude::*;
 
@@ -30,22 +29,20 @@ impl<'py> Taker<'py> {
         }
     }
 
-    /// Adds the columns of such an array. `outer`: as for arrays.
+    /// Adds the columns of such an array.
     pub(super) fn there(
         &mut self,
         object: &Bound<'py, PyAny>,
-        dims: &[bool],
-        prim: Prim,
-        outer: Option<i64>,
+        wanted: Wanted,
         out: &mut Vec<Column>,
     ) -> Result<(), Refusal> {
         let gpu = self.settings.open().map_err(Refusal::new)?;
         let capsule = EXPORTED.get(self.py)?.call1((object, gpu.stream(), self.strict))?;
-        let (data, shape) = dlpack::take(&capsule, &gpu, prim)?;
-        if !fits(&shape, dims, outer) {
+        let (data, shape) = dlpack::take(&capsule, &gpu, wanted.prim)?;
+        if !wanted.fits(&shape) {
             let shape: Vec<String> = shape.iter().map(i64::to_string).collect();
             return Err(Refusal::new(format!("found an array of shape ({}) on a GPU", shape.join(", "))));
         }
-        shaped(data, &shape, dims, outer, out)
+        wanted.columns(data, &shape, out)
     }
 }

@@ -48,6 +48,16 @@ enum Form<'a, 'py> {
     Other,
 }
 
+/// An array of scalars that is wanted.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    /// Its dimensions: may rows have any length?
+    dims: &'a [bool],
+    prim: Prim,
+    /// Before these there is one that is the elements of that many in rows that are known already.
+    outer: Option<i64>,
+}
+
 /// Components of a tuple or record, or of an array of them.
 enum Structure<'py> {
     /// Its parts: arrays, if it is an array.
@@ -179,14 +189,15 @@ impl<'py> Taker<'py> {
         adapts: bool,
         out: &mut Vec<Column>,
     ) -> Result<(), Refusal> {
+        let wanted = Wanted { dims, prim, outer: None };
         match self.form(object)? {
             Form::Array(array) if array.dtype().kind() == b'O' => {
                 self.build_all(&array.call_method0("tolist")?, dims, &ValueType::Prim(prim), out)
             }
-            Form::Array(array) => self.dense(array, dims, prim, None, out),
-            Form::Ragged => self.ragged(object, dims, prim, None, out),
+            Form::Array(array) => self.dense(array, wanted, out),
+            Form::Ragged => self.ragged(object, wanted, out),
             Form::Rows => self.build_all(object, dims, &ValueType::Prim(prim), out),
-            Form::Other if self.is_there(object)? => self.there(object, dims, prim, None, out),
+            Form::Other if self.is_there(object)? => self.there(object, wanted, out),
             Form::Other if adapts => self.leaf(&self.adapt(object)?, dims, prim, false, out),
             Form::Other => Err(Refusal::new(found(object))),
         }

@@ -1,6 +1,6 @@
 //! Arrays with rows of any length.
 
-use super::{Refusal, Taker, found};
+use super::{Refusal, Taker, Wanted, found};
 use crate::array::shared;
 use crate::python::RAGGED;
 use numpy::PyUntypedArray;
@@ -9,15 +9,14 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 impl<'py> Taker<'py> {
-    /// Adds the columns of a `Ragged`. `outer`: as for arrays.
+    /// Adds the columns of a `Ragged`.
     pub(super) fn ragged(
         &mut self,
         object: &Bound<'py, PyAny>,
-        dims: &[bool],
-        prim: Prim,
-        outer: Option<i64>,
+        wanted: Wanted,
         out: &mut Vec<Column>,
     ) -> Result<(), Refusal> {
+        let Wanted { dims, outer, .. } = wanted;
         let wrong = || Refusal::new(format!("{} of another number of dimensions", found(object)));
         let shape = object.getattr(intern!(self.py, "outer"))?.extract::<Vec<i64>>()?;
         let skipped = usize::from(outer.is_some());
@@ -36,15 +35,16 @@ impl<'py> Taker<'py> {
         let offsets = self.offsets(object)?;
         let total = *offsets.slice::<i64>().last().unwrap_or(&0);
         out.push(if inside[0] { Column::Offsets(offsets) } else { Column::Size(equal_lengths(&offsets)?) });
+        let inner = Wanted { dims: &inside[1..], outer: Some(total), ..wanted };
         let values = object.getattr(intern!(self.py, "values"))?;
         if let Ok(array) = values.cast_exact::<PyUntypedArray>() {
-            return self.dense(array, &inside[1..], prim, Some(total), out);
+            return self.dense(array, inner, out);
         }
         if values.get_type().is(RAGGED.get(self.py)?) {
-            return self.ragged(&values, &inside[1..], prim, Some(total), out);
+            return self.ragged(&values, inner, out);
         }
         match self.is_there(&values)? {
-            true => self.there(&values, &inside[1..], prim, Some(total), out),
+            true => self.there(&values, inner, out),
             false => Err(Refusal::new(found(&values))),
         }
     }

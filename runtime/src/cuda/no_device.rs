@@ -65,7 +65,7 @@ pub struct Lent {
 }
 
 /// The elements of an array that is on a device: none is.
-pub fn lend(_: &Array) -> Result<Option<Lent>, RuntimeError> {
+pub fn lend(_: &Array, _: Option<bool>) -> Result<Option<Lent>, RuntimeError> {
     Ok(None)
 }
 

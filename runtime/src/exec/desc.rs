@@ -191,12 +191,18 @@ mod tests {
     #[test]
     fn elements_know_their_rows() {
         for most in [1, 3, 9, 40] {
-            let lengths: Vec<i64> = (0..3000).map(|i| i * 7919 % (most + 1) * (i / 7 % 3).min(1)).collect();
-            let expected: Vec<i64> =
-                lengths.iter().zip(0..).flat_map(|(n, row)| std::iter::repeat_n(row, *n as usize)).collect();
-            for threads in 1..=3 {
-                let d = Desc::from_lengths(Array::from_slice(&lengths), threads).unwrap().unwrap();
-                assert_eq!(d.seg_ids(threads).unwrap().slice::<i64>(), expected, "{most}, {threads} threads");
+            let lengths: Vec<i64> = (0..300).map(|i| i * 7919 % (most + 1) * (i / 7 % 3).min(1)).collect();
+            let rows = lengths.iter().zip(0i64..).flat_map(|(n, row)| std::iter::repeat_n(row, *n as usize));
+            let rows: Vec<i64> = rows.collect();
+            let d = Desc::from_lengths(Array::from_slice(&lengths), 1).unwrap().unwrap();
+            assert_eq!(d.seg_ids(2).unwrap().slice::<i64>(), rows);
+            // Parts of threads begin and end anywhere.
+            for (start, end) in
+                [(0, 1), (0, 8), (1, 60), (33, 41), (50, rows.len()), (rows.len() - 1, rows.len())]
+            {
+                let mut out = vec![-1; end - start];
+                fill_ids(d.offsets().slice::<i64>(), start, &mut out);
+                assert_eq!(out, rows[start..end], "rows of up to {most}, elements {start} to {end}");
             }
         }
     }

@@ -116,11 +116,18 @@ impl Drop for Closing<'_> {
 /// Runs `chunk(0)`, …, `chunk(n - 1)`, on this thread and on others of a pool. Chunks start in order, and whoever has started one runs it
 /// without waiting for a later one, so that a chunk may wait for an earlier one. Nobody waits for a thread that has not begun.
 pub fn run(threads: usize, n: usize, chunk: impl Fn(usize) + Sync) {
-    let pool = if threads <= 1 || n <= 1 { None } else { pool(threads) };
-    let Some(pool) = pool else {
+    match threads <= 1 || n <= 1 {
+        true => (0..n).for_each(chunk),
+        false => share(threads, n, &chunk),
+    }
+}
+
+/// As [`run`], by several threads. There is one of it in the command, not one for each kind of work.
+fn share(threads: usize, n: usize, chunk: &(dyn Fn(usize) + Sync)) {
+    let Some(pool) = pool(threads) else {
         return (0..n).for_each(chunk);
     };
-    let borrowed: *const (dyn Fn(usize) + Sync + '_) = &chunk;
+    let borrowed: *const (dyn Fn(usize) + Sync + '_) = chunk;
     let work = Arc::new(Work {
         // SAFETY: only the lifetime changes. This function is not left before all helpers who have begun are done, and none begins
         // any more.

@@ -8,7 +8,8 @@
 //!                                                    else as before
 //! ```
 //!
-//! Eight are a group, in vectors. If there are groups without that, long rows are as before, too. With the registers that every processor has there are no groups: of rows with up to four elements four are written, one by one.
+//! Eight are a group, in vectors. What is left of a long row after the first is as before, if there are groups in that. With the registers that every processor
+//! has there are no groups: of rows with up to four elements four are written, one by one.
 //!
 //! The processor does not foresee where a row of a few elements ends. What is written beyond a row's end is in the next rows, which are written after that.
 //! Bodies only compute: what they would read there might not be theirs.

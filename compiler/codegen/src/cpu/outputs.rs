@@ -169,9 +169,10 @@ impl KernelEmitter<'_, '_, '_> {
     /// A whole group of positions, of which none has to be left.
     pub fn map_group(&mut self, plan: &Plan, targets: &[Target], pos: Value) -> Result<(), Unsupported> {
         let kernel = self.info.kernel;
-        let mut group = self.e.group(plan);
-        let results = group.elements(kernel, pos)?;
-        group.write(targets, pos, results, false)
+        self.e.whole_group(plan, |group| {
+            let results = group.elements(kernel, pos)?;
+            group.write(targets, pos, results, false)
+        })
     }
 
     fn target(&mut self, out: &Out, word: usize, number: usize) -> Result<Target, Unsupported> {

@@ -9,8 +9,8 @@
 //!     ys[pos] = b + c
 //! ```
 //!
-//! Rows may be shorter than strips: a strip of a map is one of all positions, and each loop goes over the rows in it, if what is computed for each
-//! row costs little.
+//! Rows may be shorter than strips: a strip of a map is one of all positions, and each loop that needs something of their rows goes over the rows in it, if
+//! what is computed for each row costs little.
 //!
 //! Only calls that every element makes count, not those in branches and loops. Statements keep their order but for those that
 //! wait for a call. Where checks have to wait, a strip in which one fails is left to code for one element after the other, which finds what

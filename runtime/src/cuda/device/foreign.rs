@@ -49,17 +49,23 @@ pub struct Lent {
 }
 
 /// The elements of an array that is on a device, when all work on them is done; `None` if it is not on one. Work and span O(1), but what other
-/// arrays share (constants, arguments, and what was lent already) is copied on the device.
+/// arrays share (constants, arguments, and what was lent already) is copied on the device. `copy`: always, or never.
 ///
 /// # Errors
 ///
-/// If there is no memory for the copy, or the device has failed.
-pub fn lend(array: &array::Array) -> Result<Option<Lent>, RuntimeError> {
+/// If there is no memory for the copy, or there must be none, or the device has failed.
+pub fn lend(array: &array::Array, copy: Option<bool>) -> Result<Option<Lent>, RuntimeError> {
     let Some(there) = Array::behind(array) else { return Ok(None) };
     let gpu = there.gpu();
     gpu.enter().map_err(broken)?;
     let alone = there.is_alone() && array.holders() == 1;
-    let own = if alone { there.clone() } else { there.copied()? };
+    let own = match copy {
+        Some(false) if !alone => {
+            return Err(RuntimeError::plain("other arrays have the same elements: they would be copied"));
+        }
+        None | Some(false) if alone => there.clone(),
+        _ => there.copied()?,
+    };
     gpu.wait().map_err(broken)?;
     let address = own.address().map_err(super::array::no_room)?;
     Ok(Some(Lent { device: gpu.number, address, _array: own }))
