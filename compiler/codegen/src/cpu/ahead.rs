@@ -94,7 +94,7 @@ impl KernelEmitter<'_, '_, '_> {
         (start, end): (Value, Value),
         (whole, done): (Block, Block),
     ) -> Result<(), Unsupported> {
-        self.map_group(plan, targets, start)?;
+        self.group_ahead(plan, targets, start, whole)?;
         let second = self.e.b.ins().iadd_imm_s(start, plan.positions());
         let [more, again] = [(); 2].map(|()| self.e.b.create_block());
         let goes_on = self.e.b.ins().icmp(IntCC::SignedLessThan, second, end);
@@ -109,9 +109,31 @@ impl KernelEmitter<'_, '_, '_> {
         }
         self.e.b.switch_to_block(again);
         self.counted_by(plan.positions(), second, end, &[], |k, pos, _| {
-            k.map_group(plan, targets, pos)?;
+            k.group_ahead(plan, targets, pos, whole)?;
             Ok(vec![])
         })?;
+        Ok(())
+    }
+
+    /// All positions of a group; where it is left, what there is of the row from there on is as before.
+    fn group_ahead(
+        &mut self,
+        plan: &Plan,
+        targets: &[Target],
+        pos: Value,
+        whole: Block,
+    ) -> Result<(), Unsupported> {
+        let kernel = self.info.kernel;
+        let [left, next] = [(); 2].map(|()| self.e.b.create_block());
+        self.e.group(plan, left, |group| {
+            let results = group.elements(kernel, pos)?;
+            group.write(targets, pos, results, false)
+        })?;
+        self.e.b.ins().jump(next, &[]);
+        self.e.b.set_cold_block(left);
+        self.e.b.switch_to_block(left);
+        self.e.b.ins().jump(whole, &args(&[pos]));
+        self.e.b.switch_to_block(next);
         Ok(())
     }
 }

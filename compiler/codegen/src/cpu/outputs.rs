@@ -166,15 +166,6 @@ impl KernelEmitter<'_, '_, '_> {
         Ok(last)
     }
 
-    /// A whole group of positions, of which none has to be left.
-    pub fn map_group(&mut self, plan: &Plan, targets: &[Target], pos: Value) -> Result<(), Unsupported> {
-        let kernel = self.info.kernel;
-        self.e.whole_group(plan, |group| {
-            let results = group.elements(kernel, pos)?;
-            group.write(targets, pos, results, false)
-        })
-    }
-
     fn target(&mut self, out: &Out, word: usize, number: usize) -> Result<Target, Unsupported> {
         match out {
             Out::Elem(p) => Ok(Target::Elem(self.array(word, *p))),

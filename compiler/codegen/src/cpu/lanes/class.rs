@@ -72,12 +72,25 @@ impl Classes {
         classes
     }
 
-    /// Of a body without reads, all of whose numbers that differ are in vectors: nothing is assumed of them, so that no group is left.
+    /// Of a body without reads and divisions, of which groups with positions of several rows are not left: where steps would be assumed to be on one side of
+    /// something, all that differs is in vectors.
     pub fn of_numbers(pos: Var, body: &Body) -> Classes {
+        let classes = Classes::new((pos, 1), body, Indices::Apart);
+        if !classes.compares_steps(body) {
+            return classes;
+        }
         let mut classes = Classes { of: HashMap::from([(pos, Class::Each)]), ..Classes::default() };
         classes.body(body);
         classes.flags(body);
         classes
+    }
+
+    fn compares_steps(&self, body: &Body) -> bool {
+        let has_steps = |xs: &[Atom]| xs.iter().any(|x| matches!(self.atom(x), Class::Steps(_)));
+        body.stms.iter().any(|s| match &s.exp {
+            Exp::Prim(PrimOp::Cmp(..) | PrimOp::Bin(BinOp::Min | BinOp::Max, _), xs) => has_steps(xs),
+            e => e.own_bodies().into_iter().any(|b| self.compares_steps(b)),
+        })
     }
 
     /// With these arrays held transposed.

@@ -534,19 +534,13 @@ impl<'a> Emitter<'a> {
 
     /// Accumulators in lanes before the first group.
     pub fn identities(&mut self, plan: &Plan, reduction: &Reduction, neutral: &[Value]) -> Vec<Value> {
-        self.whole_group(plan, |group| group.identities(reduction, neutral))
+        let nowhere = self.b.current_block().expect("code is emitted into a block");
+        self.lanes(plan, nowhere).identities(reduction, neutral)
     }
 
-    /// Code for a group that is never left.
-    pub fn whole_group<T>(&mut self, plan: &Plan, code: impl FnOnce(&mut Group<'_, 'a>) -> T) -> T {
-        let nowhere = self.b.current_block().expect("code is emitted into a block");
-        let mut group = self.lanes(plan, nowhere);
-        let done = code(&mut group);
-        assert!(
-            !group.leaves,
-            "internal error in codegen: there is no code for positions of a group that is left"
-        );
-        done
+    /// Code for one group, which is left to another block.
+    pub fn group<T>(&mut self, plan: &Plan, alone: Block, code: impl FnOnce(&mut Group<'_, 'a>) -> T) -> T {
+        code(&mut self.lanes(plan, alone))
     }
 
     fn lanes<'s>(&'s mut self, plan: &'s Plan, alone: Block) -> Group<'s, 'a> {
