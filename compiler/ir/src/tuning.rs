@@ -286,8 +286,10 @@ pub const LANES_RUN: i64 = 16;
 pub const LANES_KEPT: i64 = 4;
 /// Divisors below are not taken for the length of a row.
 pub const LANES_ROW: i64 = 64;
-/// Elements of a part of an array, which a position has for itself: those of all lanes are in the first or second cache.
+/// Elements of a part of an array, which a position has for itself, if that is a constant: those of all lanes are in the first or second cache.
 pub const LANES_PART: i64 = 128;
+/// Bytes of the parts of a group whose sizes are known when the program runs.
+pub const LANES_ROOM: i64 = 1 << 16;
 /// Edges that are looked for: each costs some operations a segment of positions.
 pub const EDGES: usize = 12;
 /// Divisors below have too many edges.

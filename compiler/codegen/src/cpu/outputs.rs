@@ -144,17 +144,21 @@ impl KernelEmitter<'_, '_, '_> {
     ) -> Result<Value, Unsupported> {
         let kernel = self.info.kernel;
         let length = |t: &Target| if let Target::Own { len, .. } = t { Some(*len) } else { None };
-        let words = targets.iter().filter_map(length).filter(|_| plan.has_parts());
+        let words = targets.iter().filter_map(length).filter(|_| plan.parts.is_some());
         let lengths: Vec<Value> = words.map(|word| self.env(types::I64, word)).collect();
         let (last, _) = self.groups(
             plan,
             (start, end),
             (&[], &[]),
             |group, pos, _, _| {
-                group.fetch_parts(plan, pos, &lengths);
+                if let Some(parts) = &plan.parts {
+                    group.fetch_parts(parts, pos, &lengths)?;
+                }
                 let results = group.elements(kernel, pos)?;
-                group.store_parts(plan);
-                group.write(targets, pos, results, plan.has_parts())?;
+                if let Some(parts) = &plan.parts {
+                    group.store_parts(parts);
+                }
+                group.write(targets, pos, results, plan.parts.is_some())?;
                 Ok(State::default())
             },
             |k, pos, _| {

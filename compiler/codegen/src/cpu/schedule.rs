@@ -16,7 +16,7 @@ use super::ahead;
 use super::fresh::Fresh;
 use super::hist;
 use super::kernel::KernelInfo;
-use super::lanes::{self, BYTES, Plan, RowPlan, Rows, Scanning, WIDEST};
+use super::lanes::{self, BYTES, Parts, Plan, RowPlan, Rows, Scanning, WIDEST};
 use super::pack::{self, Packing};
 use super::partition::{self, Moves};
 use super::prefix::{self, Strips};
@@ -68,6 +68,8 @@ pub struct Scheduled {
     pub ahead: bool,
     /// A reduction of rows as a map over them, for rows that are short.
     pub rows: Option<Rows>,
+    /// Parts of the arrays that a map updates.
+    pub parts: Option<Rc<Parts>>,
     /// The groups of rows, if they pay.
     pub rows_in_lanes: ByWidth<RowPlan>,
     /// How the last loop runs in groups, if that pays, by the bytes of a register; set when it is asked for.
@@ -137,6 +139,7 @@ impl<'p> Scheduler<'p> {
         scheduled.along_rows = lanes::along_rows(last, self.fresh);
         let is_whole = matches!(scheduled.steps, Steps::Whole) && scattering.is_none();
         let rows = if is_whole { lanes::rows(kernel, self.fresh) } else { None };
+        scheduled.parts = lanes::parts(scheduled.last(kernel), self.fresh).map(Rc::new);
         scheduled.ahead = is_whole && ahead::writes_ahead(kernel);
         (scheduled.scattering, scheduled.sums, scheduled.rows) = (scattering, sums, rows);
         if cfg!(debug_assertions) {
@@ -247,10 +250,10 @@ fn obstacle(info: &KernelInfo) -> &'static str {
     let kernel = info.kernel;
     match &kernel.kind {
         KernelKind::Scan { .. } => "prefixes with this operator wait for one another",
-        KernelKind::Filter if kernel.space.as_flat().is_none() => lanes::obstacle(kernel),
+        KernelKind::Filter if kernel.space.as_flat().is_none() => lanes::obstacle(info),
         KernelKind::Filter => "too many values for strips",
         KernelKind::Hist { .. } => "one element may be updated twice",
-        KernelKind::Map(_) | KernelKind::Reduce { .. } => lanes::obstacle(kernel),
+        KernelKind::Map(_) | KernelKind::Reduce { .. } => lanes::obstacle(info),
     }
 }
 

@@ -47,8 +47,8 @@ impl Group<'_, '_> {
                 };
                 match self.local.get(arr).copied() {
                     Some(local) => {
-                        let index = self.atom(i)?;
-                        vec![self.load_part(local, &index)]
+                        let place = self.atom(i)?;
+                        vec![self.load_part(local, &place)]
                     }
                     None => match self.interleaved(stm.pat[0].var)? {
                         Some(column) => vec![column],

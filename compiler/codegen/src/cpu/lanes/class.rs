@@ -61,14 +61,25 @@ pub struct Classes {
 
 impl Classes {
     /// Of a body at positions that grow by a step from lane to lane.
-    pub fn new((pos, step): (Var, i64), body: &Body, indices: Indices) -> Classes {
-        let mut classes = Classes::default();
+    pub fn new(pos: (Var, i64), body: &Body, indices: Indices) -> Classes {
+        let mut classes = Classes::with_private(pos, body, indices, HashSet::new());
+        classes.interleaved = Rc::new(Interleaved::new(pos.0, body, &classes));
+        classes
+    }
+
+    /// The same, with these arrays held transposed.
+    pub fn with_private(
+        (pos, step): (Var, i64),
+        body: &Body,
+        indices: Indices,
+        private: HashSet<Var>,
+    ) -> Classes {
+        let mut classes = Classes { private, ..Classes::default() };
         classes.of.insert(pos, Class::Steps(step));
         classes.body(body);
         body.bound().iter().for_each(|v| _ = classes.divisors.remove(v));
         while indices == Indices::Apart && classes.indices(body) {}
         classes.flags(body);
-        classes.interleaved = Rc::new(Interleaved::new(pos, body, &classes));
         classes
     }
 
@@ -91,11 +102,6 @@ impl Classes {
             Exp::Prim(PrimOp::Cmp(..) | PrimOp::Bin(BinOp::Min | BinOp::Max, _), xs) => has_steps(xs),
             e => e.own_bodies().into_iter().any(|b| self.compares_steps(b)),
         })
-    }
-
-    /// With these arrays held transposed.
-    pub fn with_private(self, private: HashSet<Var>) -> Classes {
-        Classes { private, interleaved: Rc::default(), ..self }
     }
 
     /// True if elements of an array for all lanes are neighbours.
@@ -173,8 +179,8 @@ impl Classes {
         let classes = match &stm.exp {
             Exp::Atom(a) => vec![self.atom(a)],
             Exp::Prim(op, xs) => vec![self.prim(*op, xs)],
-            Exp::Index(_, index) => vec![match index.first().map(|i| self.atom(i)) {
-                Some(Class::Same) | None => Class::Same,
+            Exp::Index(array, index) => vec![match index.first().map(|i| self.atom(i)) {
+                Some(Class::Same) | None if !self.is_private(*array) => Class::Same,
                 _ => Class::Each,
             }],
             Exp::If { cond, then, other } => {

@@ -8,7 +8,7 @@ use super::walks::walks;
 use crate::cpu::emit::clif_type;
 use crate::cpu::small_integers::needed;
 use crate::free::for_each_use;
-use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::tuning;
 use par_ir::ty::Atom;
@@ -372,7 +372,7 @@ impl Pricing<'_> {
         let each = self.classes.var(p.var) == Class::Each;
         match &stm.exp {
             Exp::Prim(op, xs) if each => self.prim(*op, xs, p.var).times(weight(*op, xs)),
-            Exp::Index(array, _) if self.classes.is_private(*array) => {
+            Exp::Index(array, at) if self.classes.is_private(*array) && self.is_same(&at[0]) => {
                 Cost { group: self.registers(p.ty.prim()), single: n }
             }
             Exp::Index(_, index) if each => {
@@ -416,7 +416,7 @@ impl Pricing<'_> {
         match exp {
             Exp::If { cond, then, other } => self.branch(self.classes.atom(cond), then, other),
             Exp::Loop { params, form, body } => self.repeat(params, form, body),
-            Exp::Update { arr, .. } if self.classes.is_private(*arr) => {
+            Exp::Update { arr, at, .. } if self.classes.is_private(*arr) && self.are_same(at) => {
                 Cost { group: if self.masked { 4 } else { 2 }, single }
             }
             Exp::Update { .. } => {
@@ -425,6 +425,14 @@ impl Pricing<'_> {
             }
             _ => Cost { group: if self.masked { 8 } else { 2 }, single },
         }
+    }
+
+    fn is_same(&self, index: &Atom) -> bool {
+        self.classes.atom(index) == Class::Same
+    }
+
+    fn are_same(&self, at: &[At]) -> bool {
+        At::only_indices(at).is_some_and(|at| at.iter().all(|i| self.is_same(i)))
     }
 
     /// Whether the processor gathers elements of a type.

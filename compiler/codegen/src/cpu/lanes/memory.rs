@@ -18,30 +18,36 @@ impl Group<'_, '_> {
     /// The elements at an index that differs between lanes.
     pub fn gather(&mut self, arr: Var, index: &Atom, apart: bool) -> Result<Lanes, Unsupported> {
         let base = *self.e.arrays.get(&arr).ok_or_else(|| format!("array v_{} is not bound", arr.0))?;
-        match (self.index(index)?, self.active.clone()) {
-            (Lanes::Same(i), _) => Ok(Lanes::Same(self.e.load(base, i, base.flags()))),
+        let index = self.index(index)?;
+        Ok(self.gather_from(base, index, apart))
+    }
+
+    /// The elements of an array in memory at these indices.
+    pub fn gather_from(&mut self, base: Base, index: Lanes, apart: bool) -> Lanes {
+        match (index, self.active.clone()) {
+            (Lanes::Same(i), _) => Lanes::Same(self.e.load(base, i, base.flags())),
             (index @ Lanes::Steps(_, 1 | -1), Some(active)) if !apart && self.is_row(&index, base.prim) => {
-                Ok(self.load_active_row(base, &index, &active))
+                self.load_active_row(base, &index, &active)
             }
-            (Lanes::Steps(first, 1), None) if !apart => Ok(self.load_row(base, first)),
+            (Lanes::Steps(first, 1), None) if !apart => self.load_row(base, first),
             (index @ Lanes::Steps(_, -1), None) if !apart && self.is_row(&index, base.prim) => {
-                Ok(self.load_neighbours(base, &index))
+                self.load_neighbours(base, &index)
             }
             (Lanes::Steps(first, step), None) if !apart && self.has_columns(base.prim, step) => {
-                Ok(self.load_column(base, first, step))
+                self.load_column(base, first, step)
             }
             (Lanes::Steps(first, step), Some(active)) if !apart && gathers(base.prim, self.bytes) => {
                 let indices = self.progression(first, step, Prim::I64);
-                Ok(self.gather_registers(base, &indices, Some(&active)))
+                self.gather_registers(base, &indices, Some(&active))
             }
             (Lanes::Vector(indices), active) if !apart && gathers(base.prim, self.bytes) => {
-                Ok(self.gather_registers(base, &indices, active.as_ref()))
+                self.gather_registers(base, &indices, active.as_ref())
             }
             (Lanes::Vector(indices), active) if self.bytes == BYTES && self.lane_bytes(indices[0]) == 4 => {
                 let indices = self.short_indices(&indices, active.as_ref());
-                Ok(self.gather_lanes(base, &Lanes::Apart(indices), None, apart))
+                self.gather_lanes(base, &Lanes::Apart(indices), None, apart)
             }
-            (index, active) => Ok(self.gather_lanes(base, &index, active.as_ref(), apart)),
+            (index, active) => self.gather_lanes(base, &index, active.as_ref(), apart),
         }
     }
 

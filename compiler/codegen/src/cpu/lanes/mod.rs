@@ -39,6 +39,7 @@ mod memory;
 mod narrow;
 mod operator;
 mod pack;
+mod parts;
 mod prim;
 mod private;
 mod reduce;
@@ -70,7 +71,8 @@ use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::visit::Code;
 use par_ir::{Prim, Var};
-use private::{Local, Private};
+use parts::Local;
+pub use private::{Parts, split as parts};
 pub use reduce::{Accumulators, any_order};
 pub use rows::{RowPlan, Rows, plan as plan_of_rows, rows};
 pub use scan::{Scanning, scanning};
@@ -88,8 +90,8 @@ pub struct Plan {
     used: HashSet<Var>,
     /// Its results are index and value in place of an array that is updated.
     body: Body,
-    /// Arrays that it updates, of which every position has a part.
-    private: Vec<Private>,
+    /// The arrays that it updates, of which every position has a part.
+    pub parts: Option<Rc<Parts>>,
     /// The combination of its results, if they are combined.
     pub reduction: Option<Rc<Reduction>>,
     /// The last positions of a row, fewer than a group has, are a group under a mask.
@@ -102,9 +104,9 @@ impl Plan {
     /// Of bodies, the first of which is that of the positions.
     fn new((classes, size): (Classes, Size), bodies: &[&Body]) -> Plan {
         let body = bodies[0].clone();
-        let (used, private, reduction) = (used(bodies), vec![], None);
+        let (used, parts, reduction) = (used(bodies), None, None);
         let (has_rest, overlaps) = (false, false);
-        Plan { classes, size, used, body, private, reduction, has_rest, overlaps }
+        Plan { classes, size, used, body, parts, reduction, has_rest, overlaps }
     }
 
     /// Lanes of a group.
@@ -120,11 +122,6 @@ impl Plan {
     /// True if its results are those of taking one element after the other, whatever the operator.
     pub fn is_sequential(&self) -> bool {
         self.reduction.as_ref().is_some_and(|r| r.is_sequential())
-    }
-
-    /// True if it updates parts of arrays, and has no results for these.
-    pub fn has_parts(&self) -> bool {
-        !self.private.is_empty()
     }
 
     /// From a position of one lane to that of the next.
@@ -172,7 +169,7 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
         KernelKind::Map(outs) => {
             match iterations::without_updates(&states(outs), &kernel.body).filter(is_pure) {
                 Some(body) => body,
-                None => return in_parts(kernel, width),
+                None => return in_parts(info, width),
             }
         }
         _ => kernel.body.clone(),
@@ -285,7 +282,8 @@ fn may_have_rest(kernel: &Kernel, body: &Body) -> bool {
 }
 
 /// The reason why a map or a reduction is not done on groups.
-pub fn obstacle(kernel: &Kernel) -> &'static str {
+pub fn obstacle(info: &KernelInfo) -> &'static str {
+    let kernel = info.kernel;
     let operator = match &kernel.kind {
         KernelKind::Reduce { op, .. } => Some(Reduction::new(op)),
         _ => None,
@@ -296,7 +294,7 @@ pub fn obstacle(kernel: &Kernel) -> &'static str {
     match &kernel.kind {
         _ if !called.is_empty() => "each position calls a function",
         _ if kernel.space.as_flat().is_some_and(|n| n.as_i64() == Some(1)) => "there is one position",
-        KernelKind::Map(outs) if updates(outs) && private::split(kernel).is_none() => {
+        KernelKind::Map(outs) if updates(outs) && info.scheduled.is_none_or(|s| s.parts.is_none()) => {
             "each position updates an array in an order of its own"
         }
         _ if matches!(operator, Some(None)) => "the operator is too long",
@@ -305,17 +303,17 @@ pub fn obstacle(kernel: &Kernel) -> &'static str {
 }
 
 /// The plan, on groups, of a map that updates parts of arrays.
-fn in_parts(kernel: &Kernel, width: usize) -> Option<Plan> {
-    let (body, private) = private::split(kernel)?;
-    let transposed = || private.iter().filter_map(|p| Some((p.array, p.part?)));
-    let arrays: HashSet<Var> = transposed().map(|(array, _)| array).collect();
-    let classes = |indices| Classes::new((kernel.pos, 1), &body, indices).with_private(arrays.clone());
-    let moved = transposed().map(|(_, part)| part as usize).sum();
-    let (classes, size) = cost::choose(classes, &[&body], Setting { moved, ..Setting::of_map(width) })?;
-    if !private::has_parts(&body, &classes, &private) {
-        return None;
-    }
-    Some(Plan { private, ..Plan::new((classes, size), &[&body]) })
+fn in_parts(info: &KernelInfo, width: usize) -> Option<Plan> {
+    let parts = info.scheduled?.parts.clone()?;
+    let arrays: HashSet<Var> = parts.transposed().map(|(p, _)| p.array).collect();
+    let pos = (info.kernel.pos, 1);
+    let classes = |indices| Classes::with_private(pos, &parts.body, indices, arrays.clone());
+    let size = |part: Atom| part.as_i64().map_or(tuning::LANES_ITERATIONS, |n| n as usize);
+    let moved = parts.transposed().map(|(_, part)| size(part)).sum();
+    let setting = Setting { moved, ..Setting::of_map(width) };
+    let (classes, size) = cost::choose(classes, &[&parts.body], setting)?;
+    let plan = Plan::new((classes, size), &[&parts.body]);
+    Some(Plan { parts: Some(parts), ..plan })
 }
 
 /// For each result of a map the array that it is a version of, if it is one.

@@ -78,8 +78,8 @@ impl<'f> Select<'f> {
         let order = self.order(context);
         let numbers: HashMap<ir::Block, usize> = order.iter().enumerate().map(|(i, b)| (*b, i)).collect();
         let mut blocks: Vec<Block> = vec![Block::default(); order.len()];
-        // Between the blocks, for edges.
-        let mut edges: Vec<Vec<Block>> = vec![Vec::new(); order.len()];
+        let mut edges: Vec<Vec<Edge>> = Vec::new();
+        edges.resize_with(order.len(), Vec::new);
         for block in context.domtree.cfg_postorder() {
             let number = numbers[block];
             let mut edge = Edges { numbers: &numbers, of: number, blocks: Vec::new() };
@@ -212,7 +212,8 @@ impl<'f> Select<'f> {
         let mut jump = Inst::new();
         jump.flow = Flow::Jump(number);
         insts.push(jump);
-        edges.blocks.push(Block { params: Vec::new(), insts, args });
+        let is_cold = self.func.layout.is_cold(target);
+        edges.blocks.push(Edge { block: Block { params: Vec::new(), insts, args }, is_cold });
         Ok(edges.number())
     }
 
@@ -272,7 +273,14 @@ impl<'f> Select<'f> {
 pub struct Edges<'n> {
     numbers: &'n HashMap<ir::Block, usize>,
     of: usize,
-    blocks: Vec<Block>,
+    blocks: Vec<Edge>,
+}
+
+/// A block between two others, for values that are passed.
+struct Edge {
+    block: Block,
+    /// It leads to where control hardly ever comes.
+    is_cold: bool,
 }
 
 /// Numbers of blocks on edges, until blocks are laid out: above all others.
@@ -284,17 +292,26 @@ impl Edges<'_> {
     }
 }
 
-/// All blocks in order, those on edges behind the blocks that they come from.
-fn laid_out(blocks: Vec<Block>, edges: Vec<Vec<Block>>) -> Vec<Block> {
+/// All blocks in order, those on edges behind the blocks that they come from. What leads to blocks that are hardly ever reached is behind all others: no jump has to lead
+/// around it.
+fn laid_out(blocks: Vec<Block>, edges: Vec<Vec<Edge>>) -> Vec<Block> {
     let mut places = HashMap::new();
-    let mut all = Vec::new();
+    let (mut all, mut cold) = (Vec::new(), Vec::new());
     for (number, (block, edges)) in blocks.into_iter().zip(edges).enumerate() {
         places.insert(number, all.len());
         all.push(block);
-        for (i, edge) in edges.into_iter().enumerate() {
-            places.insert(EDGE + number * 2 + i, all.len());
-            all.push(edge);
+        for (edge, number) in edges.into_iter().zip(EDGE + number * 2..) {
+            if edge.is_cold {
+                cold.push((number, edge.block));
+            } else {
+                places.insert(number, all.len());
+                all.push(edge.block);
+            }
         }
+    }
+    for (number, block) in cold {
+        places.insert(number, all.len());
+        all.push(block);
     }
     for block in &mut all {
         if let Some(last) = block.insts.last_mut() {

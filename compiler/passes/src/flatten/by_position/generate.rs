@@ -2,7 +2,7 @@
 //!
 //! A statement `b = v` whose `b` is the name of a buffer says that from there on its content is the version `v`.
 
-use par_ir::alias::root;
+use par_ir::alias::{root, updated_by};
 use par_ir::build::Statements;
 use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::loops::{self, Loop};
@@ -62,6 +62,8 @@ struct Generator<'v> {
     regions: HashMap<Var, Region>,
     /// State may be written over.
     over: bool,
+    /// Rows and slices that are used after something was updated: they are copied.
+    stale: HashSet<Var>,
     /// Sizes of the state that are never larger than at first, and what they are then.
     shrinking: &'v HashMap<Var, Atom>,
 }
@@ -69,7 +71,8 @@ struct Generator<'v> {
 /// A loop as one that writes to buffers, if it has such a form.
 pub(super) fn generate(
     stm: &Stm,
-    (over, shrinking): (bool, &HashMap<Var, Atom>),
+    (over, copies): (bool, bool),
+    shrinking: &HashMap<Var, Atom>,
     outside: &HashMap<Var, Type>,
     vars: &mut Vars,
 ) -> Option<Generated> {
@@ -78,8 +81,21 @@ pub(super) fn generate(
     let (buffers, caps) = (Vec::new(), Vec::new());
     let (names, types) = (HashMap::new(), HashMap::new());
     let (owned, regions) = (HashMap::new(), HashMap::new());
-    let mut g =
-        Generator { vars, inside, buffers, names, caps, types, outside, owned, regions, over, shrinking };
+    let stale = if copies { stale_views(body) } else { HashSet::new() };
+    let mut g = Generator {
+        vars,
+        inside,
+        buffers,
+        names,
+        caps,
+        types,
+        outside,
+        owned,
+        regions,
+        over,
+        stale,
+        shrinking,
+    };
     let exp = g.iterations(params, form, body)?;
     let stm = Stm { exp, ..stm.clone() };
     Some(Generated { stm, buffers: g.buffers, names: g.names, caps: g.caps })
@@ -305,6 +321,14 @@ impl Generator<'_> {
                     self.owned.insert(stm.pat[0].var, own);
                 }
                 out.push(stm.clone());
+            }
+            Exp::Index(..) | Exp::Slice { .. } if self.stale.contains(&stm.pat[0].var) => {
+                let (p, view) = (&stm.pat[0], stm.pat[0].fresh(self.vars));
+                let (places, new) = self.places(std::slice::from_ref(p), dests)?;
+                self.note(&view);
+                push(out, &view, stm.exp.clone(), stm.span);
+                self.write(&places[0], view.var.into(), stm.span, out)?;
+                self.aliases(new, stm.span, out);
             }
             Exp::Prim(..) | Exp::Check { .. } | Exp::Index(..) | Exp::Slice { .. } => out.push(stm.clone()),
             Exp::Iota(_) | Exp::Replicate(..) => out.push(stm.clone()),
@@ -639,6 +663,27 @@ impl Generator<'_> {
 
 fn push(out: &mut Vec<Stm>, p: &Param, exp: Exp, span: Span) {
     out.push(Stm { pat: vec![p.clone()], exp, span });
+}
+
+/// Rows and slices that are used by an update, or after one.
+fn stale_views(body: &Body) -> HashSet<Var> {
+    let mut found = HashSet::new();
+    for (i, stm) in body.stms.iter().enumerate() {
+        if matches!(stm.exp, Exp::Index(..) | Exp::Slice { .. }) && !stm.pat[0].ty.is_scalar() {
+            let updates = |s: &Stm| {
+                let mut updated = Vec::new();
+                updated_by(&s.exp, &mut updated);
+                !updated.is_empty()
+            };
+            let rest = &body.stms[i + 1..];
+            let first = rest.iter().position(updates).unwrap_or(rest.len());
+            if rest[first..].iter().any(|s| s.mentions(stm.pat[0].var)) {
+                found.insert(stm.pat[0].var);
+            }
+        }
+        stm.exp.own_bodies().into_iter().for_each(|b| found.extend(stale_views(b)));
+    }
+    found
 }
 
 /// True if results of an expression can be written row by row.

@@ -12,6 +12,7 @@
 //! 1. Every operator becomes a loop ([`generate`]). What it makes goes to a **buffer**: an array that is made before the outermost loop
 //!    begins, and keeps its place from iteration to iteration. If its size is not the same in all iterations, it has room for the largest ([`sizes`]). State that a map makes anew is written over the old one, if that is
 //!    read at the same place only; else it is made in a buffer and copied.
+//!    A row of the state that is used after that was updated is copied to a buffer.
 //!    State whose size changes, but never above the first one, is an array of that size ([`shrink`]).
 //! 2. Buffers are passed on as state of all loops, and results of all branches, that write to them ([`thread`]).
 //! 3. The result must be code that may work in place ([`par_ir::inplace`]): it says no wherever an array would be read after it was
@@ -49,8 +50,9 @@ pub(crate) fn one_by_one(stm: &Stm, types: &HashMap<Var, Type>, vars: &mut Vars)
         return None;
     }
     let shrinking = shrink::sizes(params, body, types)?;
-    [true, false].into_iter().find_map(|over| {
-        let generated = generate::generate(stm, (over, &shrinking), types, vars)?;
+    let ways = [(true, false), (false, false), (true, true), (false, true)];
+    ways.into_iter().find_map(|(over, copies)| {
+        let generated = generate::generate(stm, (over, copies), &shrinking, types, vars)?;
         let caps = generated.caps.clone();
         let (before, mut one) = thread::threaded(generated, vars);
         let Exp::Loop { params, form, body } = &one.exp else { return None };
