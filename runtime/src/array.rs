@@ -1,5 +1,6 @@
 //! A flat array of scalars in a counted buffer.
 
+use crate::copy::copy;
 use crate::f16;
 use crate::pool;
 use crate::prim::{Prim, Scalar};
@@ -389,7 +390,7 @@ impl Array {
             let fresh = Buffer::new(self.len * self.prim.size(), false);
             // SAFETY: both buffers hold at least this many bytes and do not overlap.
             unsafe {
-                std::ptr::copy_nonoverlapping(self.buffer.ptr(), fresh.ptr(), self.len * self.prim.size());
+                copy(self.buffer.ptr(), fresh.ptr(), self.len * self.prim.size());
             }
             self.buffer = Arc::new(fresh);
         }
@@ -463,7 +464,7 @@ impl Array {
         assert!(at + other.len <= self.len, "room");
         // SAFETY: both ranges are inside their buffers, which differ since this one is not shared.
         unsafe {
-            std::ptr::copy_nonoverlapping(other.as_ptr(), self.as_ptr().add(at * size), other.len * size);
+            copy(other.as_ptr(), self.as_ptr().add(at * size), other.len * size);
         }
     }
 
@@ -480,11 +481,11 @@ impl Array {
     /// A copy of `len` elements from `start`; panics if they are not inside.
     pub fn try_slice(&self, start: usize, len: usize) -> Result<Array, OutOfMemory> {
         assert!(start <= self.len && len <= self.len - start, "slice");
-        let copy = Array::try_uninit(self.prim, len)?;
+        let part = Array::try_uninit(self.prim, len)?;
         let size = self.prim.size();
         // SAFETY: the source range is inside; the copy is fresh and has this length.
-        unsafe { std::ptr::copy_nonoverlapping(self.as_ptr().add(start * size), copy.as_ptr(), len * size) };
-        Ok(copy)
+        unsafe { copy(self.as_ptr().add(start * size), part.as_ptr(), len * size) };
+        Ok(part)
     }
 
     /// Elements the buffer has room for.

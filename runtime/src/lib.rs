@@ -14,6 +14,7 @@ pub mod cancel;
 pub mod check;
 pub mod chunks;
 pub mod clock;
+mod copy;
 #[cfg(not(target_family = "wasm"))]
 pub mod cuda;
 pub mod entry;

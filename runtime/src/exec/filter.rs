@@ -7,6 +7,7 @@ use super::space::Chunk;
 use super::threads;
 use crate::array::Array;
 use crate::check::RuntimeError;
+use crate::copy::copy;
 use crate::prim::{Prim, Scalar};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
@@ -127,6 +128,6 @@ impl Address {
     /// Both ranges are inside live arrays, do not overlap, and nobody else accesses the destination.
     unsafe fn copy(&self, from: usize, to: &Address, at: usize, bytes: usize) {
         // SAFETY: as required of the caller.
-        unsafe { std::ptr::copy_nonoverlapping(self.0.add(from), to.0.add(at), bytes) }
+        unsafe { copy(self.0.add(from), to.0.add(at), bytes) }
     }
 }

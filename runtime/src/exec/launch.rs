@@ -187,7 +187,9 @@ impl Launch<'_> {
         let mut copy = self.alloc(a.prim(), a.len())?;
         let from = a.bytes();
         threads::fill(self.threads, copy.bytes_mut(), |start, part| {
-            part.copy_from_slice(&from[start..start + part.len()]);
+            let from = &from[start..start + part.len()];
+            // SAFETY: both have as many bytes, and the array is fresh.
+            unsafe { crate::copy::copy(from.as_ptr(), part.as_mut_ptr(), part.len()) };
         });
         Ok(copy)
     }

@@ -14,6 +14,7 @@
 
 use super::bulk::reads;
 use super::walk;
+use par_ir::access::{Access, Facts, Symbol};
 use par_ir::core::{self, Body, Exp, Lambda};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Out, Program, Space};
@@ -26,7 +27,8 @@ use par_runtime::{Prim, Span};
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
     walk::kernels(program, |k, _, vars| {
-        if let Some(n) = short(k) {
+        // Sums of short rows may be elements of short rows.
+        while let Some(n) = short(k) {
             write_out(k, n, vars);
         }
     });
@@ -47,8 +49,48 @@ fn short(k: &Kernel) -> Option<i64> {
         }
         _ => return None,
     };
-    let stms = (k.body.stms.len() + combined) as i64 * n;
-    (fits && stms <= tuning::SHORT_ROW_STATEMENTS && k.body.stms.iter().all(is_straight)).then_some(n)
+    if !fits || !k.body.stms.iter().all(is_straight) {
+        return None;
+    }
+    let many = tuning::SHORT_ROW_STATEMENTS;
+    let all = (k.body.stms.len() + combined) as i64 * n;
+    (all <= many || written_out(k, combined as i64, n) <= many && lanes_read_rows(k)).then_some(n)
+}
+
+/// The statements of a row that is written out. What is the same in a row is there once, and indices inside of it are constants.
+fn written_out(k: &Kernel, combined: i64, n: i64) -> i64 {
+    let inner = Atom::Var(k.innermost());
+    let (mut known, mut varies) = (vec![inner], vec![inner, k.pos.into()]);
+    let mut count = combined * n;
+    for stm in &k.body.stms {
+        let uses: Vec<Atom> = stm.free().into_iter().map(Atom::Var).collect();
+        let of_stm = stm.pat.iter().map(|p| Atom::Var(p.var));
+        if matches!(stm.exp, Exp::Prim(..)) && uses.iter().all(|a| known.contains(a)) {
+            known.extend(of_stm.clone());
+            varies.extend(of_stm);
+        } else if uses.iter().any(|a| varies.contains(a)) {
+            varies.extend(of_stm);
+            count += n;
+        } else {
+            count += 1;
+        }
+    }
+    count
+}
+
+/// True if lanes that are rows read at places that grow by the same number from row to row, or at the same one.
+fn lanes_read_rows(k: &Kernel) -> bool {
+    let none = Facts::default();
+    let access = Access::of(k, &none);
+    let Some(row) = access.axes().row() else { return false };
+    let inner = Symbol::Index(access.axes().count() - 1);
+    access.reads().all(|read| {
+        let Some((_, of_rows)) = read.index.split(inner) else { return false };
+        let growth =
+            of_rows.split(Symbol::Index(access.axes().rows() - 1)).and_then(|(f, _)| f.as_constant());
+        let rest = of_rows.minus(&row.scaled(growth.unwrap_or(0)));
+        growth.is_some() && access.is_host(&rest)
+    })
 }
 
 fn length(dim: Dim) -> Option<i64> {
@@ -93,6 +135,8 @@ fn write_out(k: &mut Kernel, n: i64, vars: &mut Vars) {
         k.index = vec![k.pos];
     }
     reads::simplify(k);
+    let mut needed = k.body.results.iter().filter_map(|a| a.var()).collect();
+    k.body.stms = reads::needed_of(&k.body.stms, &mut needed);
 }
 
 /// The statements of a row so far.

@@ -60,12 +60,14 @@ pub struct Setting {
     pub width: usize,
     /// Elements of every position that are fetched before and stored after it.
     pub moved: usize,
+    /// Positions of a row, if all have as many.
+    pub row: Option<usize>,
 }
 
 impl Setting {
     /// Of a map.
     pub fn of_map(width: usize) -> Setting {
-        Setting { waits: 1, is_ragged: false, is_exact: true, width, moved: 0 }
+        Setting { waits: 1, is_ragged: false, is_exact: true, width, moved: 0, row: None }
     }
 }
 
@@ -107,7 +109,7 @@ impl Priced {
 
 /// The size of a group, if groups pay.
 fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) -> Option<Priced> {
-    let Setting { waits, is_ragged, is_exact, width, moved } = setting;
+    let Setting { waits, is_ragged, is_exact, width, moved, row } = setting;
     let mut shape = Shape::new(classes);
     bodies.iter().for_each(|b| shape.body(b));
     if shape.widest == 0 {
@@ -146,6 +148,9 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
         false => tuning::LANES_SUMS,
     };
     let mut lanes = (bytes / widest).max(4);
+    while is_exact && lanes > 4 && row.is_some_and(|row| row < lanes) {
+        lanes /= 2;
+    }
     if bodies.len() == 1 && !shape.loops {
         let apart = shape.live(bodies[0], &HashSet::new(), &|v| shape.is_by_lane(v));
         while lanes > 4 && apart * lanes > tuning::LANES_APART {

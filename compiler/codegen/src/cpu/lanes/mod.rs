@@ -68,7 +68,7 @@ use par_ir::core::{Body, Exp, Lambda, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::tuning;
-use par_ir::ty::Atom;
+use par_ir::ty::{Atom, Dim};
 use par_ir::visit::Code;
 use par_ir::{Prim, Var};
 use parts::Local;
@@ -188,11 +188,15 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
 /// The plan of a map or a filter.
 fn by_element(info: &KernelInfo, body: Body, width: usize) -> Option<Plan> {
     let pos = info.kernel.pos;
+    let row = match info.kernel.space.innermost() {
+        Dim::Size(n) if info.kernel.uses_rows() => n.as_i64().and_then(|n| usize::try_from(n).ok()),
+        _ => None,
+    };
     let has_rest = may_have_rest(info.kernel, &body) && info.stores_under_masks(width);
     let body = if width == BYTES { bits::by_masks(body) } else { body };
     let choose = |body: &Body| {
         let classes = |indices| Classes::new((pos, 1), body, indices);
-        cost::choose(classes, &[body], Setting::of_map(width))
+        cost::choose(classes, &[body], Setting { row, ..Setting::of_map(width) })
     };
     let found = with_short_indices(body.clone(), width, choose);
     let (classes, size, body) = found.or_else(|| fill(info.kernel, body, width))?;

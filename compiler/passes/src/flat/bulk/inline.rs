@@ -177,8 +177,8 @@ impl Element {
             Some(core::Stm { exp: Exp::Index(*array, vec![Atom::Var(k.pos)]), ..s.clone() })
         };
         let body: Vec<core::Stm> = k.body.stms.iter().map(|s| read(s).unwrap_or_else(|| s.clone())).collect();
-        let stms = needed_of(&body, &mut needed);
-        let prologue = needed_of(&k.prologue, &mut needed);
+        let stms = reads::needed_of(&body, &mut needed);
+        let prologue = reads::needed_of(&k.prologue, &mut needed);
         let operators = operators(&stms, Time::Short).filter(|_| !stms.has_effect())?;
         let reads = prologue.iter().chain(&stms).any(|s| !matches!(s.exp, Exp::Prim(..) | Exp::Atom(_)));
         (operators <= tuning::INLINE_OPERATORS).then_some(Element {
@@ -367,17 +367,4 @@ fn loads_of(stms: &[core::Stm], pass: &dyn Fn(Var, Atom) -> bool) -> usize {
         _ => 0,
     };
     stms.iter().map(load).sum()
-}
-
-/// Statements, in order, that something needed needs.
-fn needed_of(stms: &[core::Stm], needed: &mut BTreeSet<Var>) -> Vec<core::Stm> {
-    let mut found = Vec::new();
-    for stm in stms.iter().rev() {
-        if stm.pat.iter().any(|p| needed.contains(&p.var)) {
-            needed.extend(stm.exp.free());
-            found.push(stm.clone());
-        }
-    }
-    found.reverse();
-    found
 }

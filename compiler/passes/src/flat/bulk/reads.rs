@@ -5,7 +5,7 @@ use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::numbering::{self, Key};
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::{Code, Subst};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::collections::hash_map::Entry;
 
 /// Calls `f` on every read in a body and the bodies in it.
@@ -110,4 +110,17 @@ impl Known {
             _ => None,
         }
     }
+}
+
+/// Statements, in order, that something needed needs.
+pub fn needed_of(stms: &[Stm], needed: &mut BTreeSet<Var>) -> Vec<Stm> {
+    let mut found = Vec::new();
+    for stm in stms.iter().rev() {
+        if stm.pat.iter().any(|p| needed.contains(&p.var)) {
+            needed.extend(stm.exp.free());
+            found.push(stm.clone());
+        }
+    }
+    found.reverse();
+    found
 }

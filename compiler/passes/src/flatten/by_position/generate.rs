@@ -246,6 +246,9 @@ impl Generator<'_> {
     fn body(&mut self, body: &Body, targets: &[Option<Region>], out: &mut Vec<Stm>) -> Option<()> {
         let mut open = targets.to_vec();
         for (i, stm) in body.stms.iter().enumerate() {
+            if self.update_there(stm, (&body.stms[i + 1..], &body.results), &mut open, out)? {
+                continue;
+            }
             let mut dest = |p: &Param| {
                 let k = only_result(p.var, &body.stms[i + 1..], &body.results)?;
                 if p.ty.is_scalar() || !makes_rows(&stm.exp) { None } else { open[k].take() }
@@ -260,6 +263,26 @@ impl Generator<'_> {
             }
         }
         Some(())
+    }
+
+    /// A row with another element, where it has a region: it is copied there, and changed there.
+    fn update_there(
+        &mut self,
+        stm: &Stm,
+        (rest, results): (&[Stm], &[Atom]),
+        open: &mut [Option<Region>],
+        out: &mut Vec<Stm>,
+    ) -> Option<bool> {
+        let Exp::Update { arr, at, value } = &stm.exp else { return Some(false) };
+        let k = only_result(stm.pat[0].var, rest, results).filter(|_| !self.owned.contains_key(arr));
+        let Some(region) = k.and_then(|k| open[k].take()) else { return Some(false) };
+        self.write(&region, (*arr).into(), stm.span, out)?;
+        let ty = self.names.get(&region.buffer)?.clone();
+        let next = Param { var: self.vars.fresh_like(region.buffer), ty };
+        let value = self.exact(*value, stm.span, out);
+        let at = [At::indices(&region.at), at.clone()].concat();
+        push(out, &next, Exp::Update { arr: region.buffer, at, value }, stm.span);
+        Some(true)
     }
 
     /// One statement; what has a region among `dests` is written there, and bound no more.
