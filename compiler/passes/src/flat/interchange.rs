@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Every iteration must be one map that reads the loop's arrays at its own position only, and that cannot fail: a failing
-//! check would be reported for another iteration. What does not change from iteration to iteration is not done again.
+//! check would be reported for another iteration. Numbers that the host computes before it, from the number of the iteration, are computed at every position. What does not change from iteration to iteration is not done again.
 
 use crate::flat::bulk::reads;
 use par_ir::core::{self, Body, Exp, Stm};
@@ -39,8 +39,12 @@ fn block(b: &mut Block, vars: &mut Vars) {
 /// The map of loops that a host loop is.
 fn interchanged(op: &Op, vars: &mut Vars) -> Option<Kernel> {
     let Op::Loop { params, form: flat::LoopForm::For { index, prim, bound }, body } = op else { return None };
-    let [flat::Stm { pat, op: Op::Kernel(kernel), .. }] = body.stms.as_slice() else { return None };
+    let (flat::Stm { pat, op: Op::Kernel(kernel), .. }, before) = body.stms.split_last()? else { return None };
     let KernelKind::Map(outs) = &kernel.kind else { return None };
+    let numbers = before.iter().map(of_kernel).collect::<Option<Vec<Stm>>>()?;
+    if numbers.iter().flat_map(|s| &s.pat).any(|p| space_uses(&kernel.space, p.var)) {
+        return None;
+    }
     let made: Vec<Atom> = pat.iter().map(|p| Atom::Var(p.var)).collect();
     if body.results != made || params.is_empty() || space_uses(&kernel.space, *index) {
         return None;
@@ -52,7 +56,15 @@ fn interchanged(op: &Op, vars: &mut Vars) -> Option<Kernel> {
     if !kernel.body.stms.iter().all(fits) || !kernel.prologue.iter().all(reads_none) {
         return None;
     }
-    Some(build(kernel, &states, (*index, *prim, *bound), vars))
+    Some(build(kernel, &numbers, &states, (*index, *prim, *bound), vars))
+}
+
+/// A statement of the host as one of a kernel: an operator on numbers that cannot fail.
+fn of_kernel(stm: &flat::Stm) -> Option<Stm> {
+    let (Op::Prim(op, xs), [p]) = (&stm.op, stm.pat.as_slice()) else { return None };
+    let pat = vec![core::Param { var: p.var, ty: Type::scalar(op.result()) }];
+    let stm = Stm { pat, exp: Exp::Prim(*op, xs.clone()), span: stm.span };
+    (!stm.has_effect()).then_some(stm)
 }
 
 /// An array that the loop carries.
@@ -98,6 +110,7 @@ fn uses_any(stm: &Stm, vars: &HashSet<Var>) -> bool {
 
 fn build(
     kernel: &Kernel,
+    numbers: &[Stm],
     states: &[State],
     (index, prim, bound): (Var, Prim, Atom),
     vars: &mut Vars,
@@ -113,7 +126,10 @@ fn build(
             !changes
         })
     };
-    let (prologue, mut inner) = divide(&kernel.prologue);
+    let (mut prologue, mut inner) = divide(numbers);
+    let (first, changes) = divide(&kernel.prologue);
+    prologue.extend(first);
+    inner.extend(changes);
     let (mut stms, rest) = divide(&kernel.body.stms);
     inner.extend(rest);
     let elements: HashMap<Var, Var> = states.iter().map(|s| (s.array, s.element)).collect();
