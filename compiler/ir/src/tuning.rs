@@ -289,6 +289,8 @@ pub const LANES_KEPT: i64 = 4;
 pub const LANES_ROW: i64 = 64;
 /// Elements of a part of an array, which a position has for itself, if that is a constant: those of all lanes are in the first or second cache.
 pub const LANES_PART: i64 = 128;
+/// Elements of a histogram's row from which on a loop along it updates neighbours.
+pub const HIST_ROW: i64 = 4;
 /// Bytes of the parts of a group whose sizes are known when the program runs.
 pub const LANES_ROOM: i64 = 1 << 16;
 /// Edges that are looked for: each costs some operations a segment of positions.

@@ -7,14 +7,15 @@
 //!     reduce n (iota n) (\ i -> xs[i, j]) op (+) neutral 0
 //! ```
 //!
-//! Elements may be several rows of one length. Other operators on rows are combined in rounds, see [`super::reduce`].
+//! In the same way, a histogram of rows is one of their elements. Elements may be several rows of one length. Other operators on rows are combined in rounds, see [`super::reduce`].
 
 use super::small::with_components;
 use super::value::Val;
 use super::{Lower, R};
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
+use par_ir::prim::CmpOp;
 use par_ir::visit::Code;
-use par_ir::{Atom, Dim, Type, Var};
+use par_ir::{Atom, Dim, Prim, Type, Var};
 use std::collections::HashMap;
 
 /// Columns to be reduced.
@@ -51,6 +52,48 @@ impl<'p> Lower<'p> {
         let mut results = pat.iter().map(|p| Atom::Var(p.var)).collect::<Vec<_>>().into_iter();
         self.push(pat, Exp::Map { width, inputs: vec![js], lam });
         Ok(Some(with_components(ne, &mut results)))
+    }
+
+    /// `reduce_by_index dest op ne is vs`, under the same conditions: one histogram of the elements of all rows.
+    ///
+    /// ```text
+    /// unflatten k m (reduce_by_index (flatten dest) (+) 0 (flatten (map (\i -> map (\j -> i * m + j) (iota m)) is)) (flatten vs))
+    /// ```
+    pub fn hist_columns(
+        &mut self,
+        dest: &Val<'p>,
+        (op, ne): (&Val<'p>, &Val<'p>),
+        is: &Val<'p>,
+        vs: &Val<'p>,
+    ) -> R<Option<Val<'p>>> {
+        let Some(Columns { width, op, neutral, .. }) = self.columns(op, ne, vs)? else { return Ok(None) };
+        let used = op.free().into_iter().chain(neutral.iter().filter_map(|a| a.var()));
+        if used.into_iter().any(|v| self.may_vary(v)) {
+            return Ok(None);
+        }
+        let (n, arrays) = self.together(vec![is.clone(), vs.clone()], "the arguments of reduce_by_index")?;
+        let k = self.size_of(dest)?;
+        let places = self.map_over(n, &arrays[..1], &mut |lo, row| lo.places_of_row(&row[0], k, width))?;
+        let places = self.flatten(&places)?;
+        let values = self.flatten(&rows_of_elements(&arrays[1], width))?;
+        let flat = self.flatten(&rows_of_elements(dest, width))?;
+        let hist = self.histogram(&flat, (op, neutral), places, values)?;
+        let hist = self.split_outer(&hist, Dim::Size(k), Dim::Size(width))?;
+        self.with_leaves(dest, hist.leaves().iter().map(|l| l.0).collect()).map(Some)
+    }
+
+    /// Where the elements of a row go, by its index among `k` rows; nowhere if there is no such row.
+    fn places_of_row(&mut self, index: &Val<'p>, k: Atom, width: Atom) -> R<Val<'p>> {
+        let Val::Scalar(i, _) = *index else { return Err(self.internal("an index is a scalar")) };
+        let (above, below) = (self.cmp(CmpOp::Le, Atom::i64(0), i), self.cmp(CmpOp::Lt, i, k));
+        let (inside, start) = (self.and(above, below), self.mul(i, width));
+        // A place of a row that is nowhere is negative, whatever its column.
+        let start = self.select(Prim::I64, inside, start, Atom::i64(i64::MIN / 2));
+        let columns = Val::vector(width, self.iota(width), Prim::I64);
+        self.map_over(width, &[columns], &mut |lo, column| {
+            let Val::Scalar(j, _) = column[0] else { return Err(lo.internal("an index is a scalar")) };
+            Ok(Val::i64(lo.add(start, j)))
+        })
     }
 
     /// The elements of a column at the index of a row.
@@ -120,6 +163,22 @@ impl<'p> Lower<'p> {
         let ret: Vec<Type> = types.iter().map(|ty| Type::scalar(ty.prim())).collect();
         let op = Lambda { params: scalars, body: Body { stms, results }, ret, schedule: Schedule::Free };
         Ok((op.body.results.len() == types.len() && op.is_scalar()).then_some(op))
+    }
+}
+
+/// An array whose elements are rows of one length, or consist of such, as one of rows of elements.
+fn rows_of_elements<'p>(array: &Val<'p>, width: Atom) -> Val<'p> {
+    fn element<'p>(val: &Val<'p>) -> Val<'p> {
+        match val {
+            Val::Array(_, e) => (**e).clone(),
+            Val::Tuple(vs) => Val::Tuple(vs.iter().map(element).collect()),
+            Val::Record(fs) => Val::Record(fs.iter().map(|(n, v)| (n.clone(), element(v))).collect()),
+            other => other.clone(),
+        }
+    }
+    match array {
+        Val::Array(n, e) => Val::Array(*n, Box::new(Val::Array(Dim::Size(width), Box::new(element(e))))),
+        other => other.clone(),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::value::{Defined, Fun, Shape, Val};
 use super::{Lower, R};
 use crate::thir::DefId;
-use par_ir::core::{Exp, Param};
+use par_ir::core::{Exp, Lambda, Param};
 use par_ir::prim::CmpOp;
 use par_ir::visit::Code;
 use par_ir::{Atom, CheckKind, Dim, Prim, Var};
@@ -102,7 +102,10 @@ impl<'p> Lower<'p> {
         vs: Val<'p>,
     ) -> R<Val<'p>> {
         if !self.elem_of(dest)?.dims().is_empty() {
-            return self.reduce_groups(dest, op, ne, is, vs);
+            return match self.hist_columns(dest, (op, ne), &is, &vs)? {
+                Some(hist) => Ok(hist),
+                None => self.reduce_groups(dest, op, ne, is, vs),
+            };
         }
         let combine = self.op_lambda(op, ne)?;
         let varies = combine.free().iter().any(|v| self.may_vary(*v))
@@ -110,21 +113,31 @@ impl<'p> Lower<'p> {
         if !combine.is_scalar() || varies {
             return self.reduce_groups(dest, op, ne, is, vs);
         }
+        let neutral = ne.leaves().iter().map(|l| l.0).collect();
+        self.histogram(dest, (combine, neutral), is, vs)
+    }
+
+    /// A histogram whose operator is scalar code.
+    pub(super) fn histogram(
+        &mut self,
+        dest: &Val<'p>,
+        (op, neutral): (Lambda, Vec<Atom>),
+        is: Val<'p>,
+        vs: Val<'p>,
+    ) -> R<Val<'p>> {
         let (dests, pat) = self.destinations(dest)?;
         let (width, pairs) = self.written(is, vs, "the arguments of reduce_by_index")?;
         if dests.is_empty() {
             return Ok(dest.clone());
         }
         let (inputs, lam) = self.identity(&pairs)?;
-        let op = combine;
-        let neutral = ne.leaves().iter().map(|l| l.0).collect();
         let leaves = pat.iter().map(|p| Atom::Var(p.var)).collect();
         self.push(pat, Exp::Hist { dests, width, inputs, lam, op, neutral });
         self.with_leaves(dest, leaves)
     }
 
     /// True if a variable may differ between the rows of a map that encloses this place: functions are called in maps.
-    fn may_vary(&self, v: Var) -> bool {
+    pub(super) fn may_vary(&self, v: Var) -> bool {
         self.inside > 0 || !self.is_outside(Atom::Var(v), 1)
     }
 

@@ -36,6 +36,20 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
         // Of neighbours that go to the same place one need not wait for the other.
         let others = self.arrays(outputs + 1 + dests.len(), &info.combined);
         let partials = self.arrays(info.layout.partials_at(), &info.combined);
+        let of_rows = info.scheduled.filter(|_| !self.e.counting && self.role != Role::Combine);
+        if let Some(updates) = of_rows.and_then(|s| s.updates.as_ref()) {
+            self.rows(&[], |k, _, start, end, _| {
+                k.row_updates(updates, (start, end), (len, &dests), |k| {
+                    k.counted(start, end, &[], |k, pos, _| {
+                        k.hist_element(op, (len, &dests), &partials, pos)?;
+                        Ok(vec![])
+                    })?;
+                    Ok(())
+                })?;
+                Ok(vec![])
+            })?;
+            return Ok(());
+        }
         self.rows(&[], |k, _, start, end, _| {
             k.in_strips((start, end), &[], |k, (start, end), _| {
                 let rest = match is_short(&info.kernel.body) {

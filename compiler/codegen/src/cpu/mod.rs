@@ -28,6 +28,7 @@ mod prefix;
 mod primop;
 mod ranges;
 mod reads;
+mod row_updates;
 mod scatter;
 mod schedule;
 mod small_integers;

@@ -20,6 +20,7 @@ use super::lanes::{self, BYTES, Parts, Plan, RowPlan, Rows, Scanning, WIDEST};
 use super::pack::{self, Packing};
 use super::partition::{self, Moves};
 use super::prefix::{self, Strips};
+use super::row_updates::RowUpdates;
 use super::scatter::{self, Scattering};
 use super::small_integers::{self, Sums};
 use super::stage::{self, Staged};
@@ -68,6 +69,8 @@ pub struct Scheduled {
     pub ahead: bool,
     /// A reduction of rows as a map over them, for rows that are short.
     pub rows: Option<Rows>,
+    /// Loops along the rows of a histogram.
+    pub updates: Option<RowUpdates>,
     /// Parts of the arrays that a map updates.
     pub parts: Option<Rc<Parts>>,
     /// The groups of rows, if they pay.
@@ -139,6 +142,7 @@ impl<'p> Scheduler<'p> {
         scheduled.along_rows = lanes::along_rows(last, self.fresh);
         let is_whole = matches!(scheduled.steps, Steps::Whole) && scattering.is_none();
         let rows = if is_whole { lanes::rows(kernel, self.fresh) } else { None };
+        scheduled.updates = if is_whole { RowUpdates::new(kernel, self.fresh) } else { None };
         scheduled.parts = lanes::parts(scheduled.last(kernel), self.fresh).map(Rc::new);
         scheduled.ahead = is_whole && ahead::writes_ahead(kernel);
         (scheduled.scattering, scheduled.sums, scheduled.rows) = (scattering, sums, rows);
@@ -252,6 +256,9 @@ fn obstacle(info: &KernelInfo) -> &'static str {
         KernelKind::Scan { .. } => "prefixes with this operator wait for one another",
         KernelKind::Filter if kernel.space.as_flat().is_none() => lanes::obstacle(info),
         KernelKind::Filter => "too many values for strips",
+        KernelKind::Hist { .. } if info.scheduled.is_some_and(|s| s.updates.is_some()) => {
+            "a loop along each row updates neighbours, in groups"
+        }
         KernelKind::Hist { .. } => "one element may be updated twice",
         KernelKind::Map(_) | KernelKind::Reduce { .. } => lanes::obstacle(info),
     }

@@ -39,7 +39,9 @@ fn block(b: &mut Block, vars: &mut Vars) {
 /// The map of loops that a host loop is.
 fn interchanged(op: &Op, vars: &mut Vars) -> Option<Kernel> {
     let Op::Loop { params, form: flat::LoopForm::For { index, prim, bound }, body } = op else { return None };
-    let (flat::Stm { pat, op: Op::Kernel(kernel), .. }, before) = body.stms.split_last()? else { return None };
+    let (flat::Stm { pat, op: Op::Kernel(kernel), .. }, before) = body.stms.split_last()? else {
+        return None;
+    };
     let KernelKind::Map(outs) = &kernel.kind else { return None };
     let numbers = before.iter().map(of_kernel).collect::<Option<Vec<Stm>>>()?;
     if numbers.iter().flat_map(|s| &s.pat).any(|p| space_uses(&kernel.space, p.var)) {

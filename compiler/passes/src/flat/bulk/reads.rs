@@ -5,8 +5,8 @@ use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::numbering::{self, Key};
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::{Code, Subst};
-use std::collections::{BTreeSet, HashMap};
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 
 /// Calls `f` on every read in a body and the bodies in it.
 pub fn for_each(body: &Body, f: &mut dyn FnMut(Var, Atom)) {
