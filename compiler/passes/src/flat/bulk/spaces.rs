@@ -34,10 +34,15 @@ pub fn with_dimensions(k: &Kernel, array: Var, made: &Space, facts: &Facts) -> O
     (alike && Some(total) == size(first)).then(|| Space(made.0.iter().chain(rest).copied().collect()))
 }
 
-/// True for a map that only stores, and asks for its position only.
+/// True for a map that only stores, or a histogram, that asks for its position only.
 fn is_by_position(k: &Kernel) -> bool {
     let updates = |o: &Out| matches!(o, Out::Own { .. });
-    matches!(&k.kind, KernelKind::Map(outs) if !outs.iter().any(updates)) && !k.uses_rows()
+    let by_element = match &k.kind {
+        KernelKind::Map(outs) => !outs.iter().any(updates),
+        KernelKind::Hist { .. } => true,
+        _ => false,
+    };
+    by_element && !k.uses_rows()
 }
 
 /// True for rows of so few elements that to begin one takes as long.
