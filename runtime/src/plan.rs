@@ -308,6 +308,7 @@ impl ErrorRecord {
 /// initial   per combined result: bits of the accumulator's first value
 /// outputs   see the kind
 /// partials  per combined result: address of one value per chunk (where the kind needs it)
+/// lengths   per capture: the elements that an array has, all of them in memory; 0 if that is not so
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct EnvLayout {
@@ -344,9 +345,14 @@ impl EnvLayout {
         self.outputs_at() + self.outputs
     }
 
+    /// Index of the length of the first capture.
+    pub const fn lengths_at(self) -> usize {
+        self.partials_at() + self.initial
+    }
+
     /// Number of words.
     pub const fn len(self) -> usize {
-        self.partials_at() + self.initial
+        self.lengths_at() + self.captures
     }
 
     /// Never: there are always the first three.

@@ -20,6 +20,8 @@ pub struct Cpu {
     pub threads: usize,
     /// See [`super::Options`].
     pub smallest_chunks: bool,
+    /// All elements of an array are in memory: there are no other ranks.
+    pub has_whole_arrays: bool,
     /// See [`super::Options`].
     pub reproducible: bool,
 }

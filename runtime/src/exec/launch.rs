@@ -93,11 +93,14 @@ impl Run<'_> {
         env[EnvLayout::CANCEL] = self.cancel.address();
         env[EnvLayout::STACK] = if kernel.recursive { stack_size() as u64 } else { 0 };
         let mut held = Vec::with_capacity(kernel.captures.len());
-        for (word, x) in env[EnvLayout::CAPTURES..].iter_mut().zip(&kernel.captures) {
-            *word = match frame.take(*x) {
+        for (i, x) in kernel.captures.iter().enumerate() {
+            env[EnvLayout::CAPTURES + i] = match frame.take(*x) {
                 HostValue::Scalar(x) => x.bits(),
                 HostValue::Array(a) => {
                     let address = a.as_ptr() as u64;
+                    if self.device.has_whole_arrays {
+                        env[kernel.layout.lengths_at() + i] = a.len() as u64;
+                    }
                     held.push(a.into());
                     address
                 }

@@ -195,7 +195,7 @@ impl Executable {
         };
         let threads = threads::count(options.threads);
         let Options { smallest_chunks, reproducible, .. } = *options;
-        let device = Cpu { code, threads, smallest_chunks, reproducible };
+        let device = Cpu { code, threads, smallest_chunks, has_whole_arrays: true, reproducible };
         let call = Call::new(plan, fun, options)?;
         #[cfg(not(target_family = "wasm"))]
         if let Some(ranks) = options.ranks.clone().filter(|r| r.size() > 1) {

@@ -2,7 +2,7 @@
 
 use super::emit::{Base, Unsupported};
 use super::kernel::{KernelEmitter, array_prim};
-use super::lanes::{Group, Lanes, Plan, Segments, State};
+use super::lanes::{Group, Lanes, Parts, Plan, Private, Segments, State};
 use cranelift::prelude::*;
 use par_ir::flat::{Kernel, Out};
 use par_ir::{Prim, Var};
@@ -143,9 +143,10 @@ impl KernelEmitter<'_, '_, '_> {
         end: Value,
     ) -> Result<Value, Unsupported> {
         let kernel = self.info.kernel;
-        let length = |t: &Target| if let Target::Own { len, .. } = t { Some(*len) } else { None };
-        let words = targets.iter().filter_map(length).filter(|_| plan.parts.is_some());
-        let lengths: Vec<Value> = words.map(|word| self.env(types::I64, word)).collect();
+        let lengths = match &plan.parts {
+            Some(parts) => self.lengths(parts, targets)?,
+            None => vec![],
+        };
         let (last, _) = self.groups(
             plan,
             (start, end),
@@ -158,7 +159,8 @@ impl KernelEmitter<'_, '_, '_> {
                 if let Some(parts) = &plan.parts {
                     group.store_parts(parts);
                 }
-                group.write(targets, pos, results, plan.parts.is_some())?;
+                let updates = plan.parts.as_ref().is_some_and(|p| p.arrays.iter().any(|a| !a.is_read_only));
+                group.write(targets, pos, results, updates)?;
                 Ok(State::default())
             },
             |k, pos, _| {
@@ -168,6 +170,20 @@ impl KernelEmitter<'_, '_, '_> {
             |_, _, _| Ok(vec![]),
         )?;
         Ok(last)
+    }
+
+    /// The lengths of the arrays of which positions have parts.
+    fn lengths(&mut self, parts: &Parts, targets: &[Target]) -> Result<Vec<Value>, Unsupported> {
+        let own =
+            targets.iter().filter_map(|t| if let Target::Own { len, .. } = t { Some(*len) } else { None });
+        let (mut own, at) = (own.collect::<Vec<_>>().into_iter(), self.info.layout.lengths_at());
+        let word = |p: &Private| match p.is_read_only {
+            false => own.next(),
+            true => self.info.captures.iter().position(|v| *v == p.array).map(|i| at + i),
+        };
+        let words = parts.arrays.iter().map(word).collect::<Option<Vec<usize>>>();
+        let words = words.ok_or("an array with parts is not bound")?;
+        Ok(words.into_iter().map(|word| self.env(types::I64, word)).collect())
     }
 
     fn target(&mut self, out: &Out, word: usize, number: usize) -> Result<Target, Unsupported> {

@@ -143,7 +143,8 @@ impl<'p> Scheduler<'p> {
         let is_whole = matches!(scheduled.steps, Steps::Whole) && scattering.is_none();
         let rows = if is_whole { lanes::rows(kernel, self.fresh) } else { None };
         scheduled.updates = if is_whole { RowUpdates::new(kernel, self.fresh) } else { None };
-        scheduled.parts = lanes::parts(scheduled.last(kernel), self.fresh).map(Rc::new);
+        let captures = free::captures(kernel);
+        scheduled.parts = lanes::parts(scheduled.last(kernel), &captures, self.fresh).map(Rc::new);
         scheduled.ahead = is_whole && ahead::writes_ahead(kernel);
         (scheduled.scattering, scheduled.sums, scheduled.rows) = (scattering, sums, rows);
         if cfg!(debug_assertions) {

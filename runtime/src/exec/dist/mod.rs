@@ -75,7 +75,7 @@ impl Dist {
     /// A rank whose processor is used like this.
     pub fn new(cpu: Cpu, ranks: Ranks, is_limited: bool) -> Dist {
         // Where order is not told, threads would have to agree on it with those of other ranks.
-        let cpu = Cpu { reproducible: true, ..cpu };
+        let cpu = Cpu { reproducible: true, has_whole_arrays: false, ..cpu };
         Dist { cpu, ranks, window: Arc::default(), memory: random::Memory::default(), is_limited }
     }
 

@@ -72,7 +72,7 @@ use par_ir::ty::{Atom, Dim};
 use par_ir::visit::Code;
 use par_ir::{Prim, Var};
 use parts::Local;
-pub use private::{Parts, split as parts};
+pub use private::{Parts, Private, split as parts};
 pub use reduce::{Accumulators, any_order};
 pub use rows::{RowPlan, Rows, plan as plan_of_rows, rows};
 pub use scan::{Scanning, scanning};
@@ -168,7 +168,10 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
     let body = match &kernel.kind {
         KernelKind::Map(outs) => {
             match iterations::without_updates(&states(outs), &kernel.body).filter(is_pure) {
-                Some(body) => body,
+                Some(body) => match in_parts(info, width).filter(|_| !info.goes_along_rows()) {
+                    Some(plan) => return Some(plan),
+                    None => body,
+                },
                 None => return in_parts(info, width),
             }
         }

@@ -57,7 +57,7 @@ impl Group<'_, '_> {
 
     /// Stores the parts where they come from.
     pub fn store_parts(&mut self, parts: &Parts) {
-        for (p, _) in parts.transposed() {
+        for (p, _) in parts.transposed().filter(|(p, _)| !p.is_read_only) {
             self.each_block(p, Self::store_block, |s, base, local, lanes, place| {
                 let x = s.load_part(local, &Lanes::Same(place));
                 s.replace(base, &lanes, &x);

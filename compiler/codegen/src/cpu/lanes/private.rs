@@ -16,6 +16,8 @@
 //! parts have to fit into the nearest caches, or positions are done one by one. Where it is not proved that a place is inside of the part, the group looks. Nothing is stored before
 //! the end, so a group can be left.
 //!
+//! Arrays that are only read are held transposed, too, if a loop reads the same elements of a part in each of its iterations.
+//!
 //! Other arrays, with any number of elements for a position, stay in memory if they are only written: every lane stores its own element. A group
 //! that is left there has stored what single positions store once more. What is read, too, is read from the nearest cache as long as one
 //! position after the other works on its own: systems with three diagonals and 1024 elements took 3 times as long in lanes.
@@ -36,6 +38,8 @@ pub struct Private {
     /// The variable that stands for all versions of it.
     pub array: Var,
     pub prim: Prim,
+    /// It is not updated.
+    pub is_read_only: bool,
     /// Elements of a part that is held transposed; none if the array stays in memory, where it is only written.
     pub part: Option<Atom>,
 }
@@ -57,8 +61,9 @@ impl Parts {
     }
 }
 
-/// The parts of a kernel's arrays; none if it updates none, or if positions have no parts of them.
-pub fn split(kernel: &Kernel, fresh: &Fresh) -> Option<Parts> {
+/// The parts of a kernel's arrays; none if positions have no parts of all that it updates, or of any of the `captures`
+/// that they read more than once.
+pub fn split(kernel: &Kernel, captures: &[Var], fresh: &Fresh) -> Option<Parts> {
     let KernelKind::Map(outs) = &kernel.kind else { return None };
     let states = outs.iter().filter_map(|o| if let Out::Own { state, .. } = o { Some(state) } else { None });
     let states: Vec<&Param> = states.collect();
@@ -76,12 +81,66 @@ pub fn split(kernel: &Kernel, fresh: &Fresh) -> Option<Parts> {
         if part.is_none() && places.read.contains(&state.var) {
             return None;
         }
-        arrays.push(Private { array: state.var, prim: state.ty.prim(), part: part.as_ref().map(|p| p.0) });
+        let (prim, part_size) = (state.ty.prim(), part.as_ref().map(|p| p.0));
+        arrays.push(Private { array: state.var, prim, is_read_only: false, part: part_size });
         rewriter.parts.extend(part.map(|p| (state.var, p)));
+    }
+    let mut reads = Reads::default();
+    if kernel.space.as_flat().is_some() {
+        reads.body(&body, &access, &mut vec![]);
+    }
+    for (array, prim) in reads.again().into_iter().filter(|(array, _)| captures.contains(array)) {
+        let indices = reads.of.iter().filter(|r| r.array == array).map(|r| r.index);
+        let form = part_of_all(&access, indices).filter(|f| f.as_constant().is_none() && fits(f, prim));
+        let Some(form) = form else { continue };
+        let part = rewriter.emit(&form, Span::default(), &mut sizes)?;
+        arrays.push(Private { array, prim, is_read_only: true, part: Some(part) });
+        rewriter.parts.insert(array, (part, form));
     }
     rewriter.body(&mut body)?;
     remove_unused(&mut body, &mut HashSet::new());
     (!arrays.is_empty()).then_some(Parts { body, sizes, arrays })
+}
+
+/// The elements that a body reads of arrays that it does not update.
+#[derive(Default)]
+struct Reads {
+    of: Vec<OneRead>,
+}
+
+struct OneRead {
+    array: Var,
+    prim: Prim,
+    index: Atom,
+    /// A loop around it reads the same elements in all of its iterations.
+    again: bool,
+}
+
+impl Reads {
+    /// Notes those of a body, in loops with these counters; `None` stands for one that does not count.
+    fn body(&mut self, body: &Body, access: &Access, counters: &mut Vec<Option<Var>>) {
+        for stm in &body.stms {
+            if let Exp::Index(array, at) = &stm.exp {
+                let needs = access.form(at[0]).map(|f| access.needs(&f)).unwrap_or_default();
+                let depends = |c: &Option<Var>| c.is_some_and(|c| needs.contains(&Symbol::Var(c)));
+                let outer = counters.iter().position(|c| c.is_some() && !depends(c));
+                let again = outer.is_some_and(|k| counters[k + 1..].iter().any(depends));
+                self.of.push(OneRead { array: *array, prim: stm.pat[0].ty.prim(), index: at[0], again });
+            }
+            if let Exp::Loop { form, .. } = &stm.exp {
+                counters.push(if let LoopForm::For { index, .. } = form { Some(*index) } else { None });
+            }
+            stm.exp.own_bodies().into_iter().for_each(|b| self.body(b, access, counters));
+            if let Exp::Loop { .. } = &stm.exp {
+                counters.pop();
+            }
+        }
+    }
+
+    /// The arrays of which elements are read again.
+    fn again(&self) -> BTreeSet<(Var, Prim)> {
+        self.of.iter().filter(|r| r.again).map(|r| (r.array, r.prim)).collect()
+    }
 }
 
 /// Removes scalar code that computes nothing that is needed.
