@@ -6,7 +6,7 @@
 //! r  = reduce n (xs) (\ x -> x) (+) 0   ==>                              in s + y }
 //! ```
 //!
-//! An array that is read once, by the operator that follows, never exists. Arrays from outside the body are read where they are. A
+//! An array that is read once, by the operator that follows, never exists. One of its elements may be read before: the first one, where something is compared with it. Arrays from outside the body are read where they are. A
 //! body that makes any other array has no sequential version.
 
 use par_ir::build::Statements;
@@ -20,6 +20,7 @@ use par_ir::{Atom, Prim, Var, Vars};
 use std::collections::HashMap;
 
 /// An array whose elements are computed, or read, where they are needed.
+#[derive(Clone)]
 enum Delayed {
     Iota,
     Splat(Atom),
@@ -29,6 +30,7 @@ enum Delayed {
 }
 
 /// An array of arrays of rows … that are computed where they are needed.
+#[derive(Clone)]
 struct Rows {
     /// From the outermost dimension on.
     levels: Vec<Level>,
@@ -40,10 +42,23 @@ struct Rows {
 }
 
 /// A map whose function's body binds what the rows inside it need, and has no results.
+#[derive(Clone)]
 struct Level {
     inputs: Vec<Delayed>,
     lam: Lambda,
     width: Atom,
+}
+
+impl Delayed {
+    /// The same with variables of its own.
+    fn refreshed(&self, vars: &mut Vars) -> Delayed {
+        match self {
+            Delayed::Map(inputs, lam) => {
+                Delayed::Map(inputs.iter().map(|i| i.refreshed(vars)).collect(), lam.refreshed(vars))
+            }
+            other => other.clone(),
+        }
+    }
 }
 
 impl Rows {
@@ -124,6 +139,13 @@ impl Rewriter<'_> {
                 };
                 let body = self.body(body)?;
                 out.push(Stm { exp: Exp::Loop { params: params.clone(), form, body }, ..stm.clone() });
+                Some(())
+            }
+            Exp::Index(arr, at) if matches!(self.arrays.get(arr), Some(Delayed::Map(..))) => {
+                let mut code = Statements::new(stm.span);
+                let element = elements(self.arrays[arr].refreshed(self.vars), at[0], &mut code);
+                code.bind(stm.pat.clone(), Exp::Atom(element[0]));
+                out.extend(code.stms);
                 Some(())
             }
             Exp::Index(arr, _) | Exp::Slice { arr, .. } | Exp::Lengths(arr) => {
@@ -325,7 +347,7 @@ fn read_once(stm: &Stm, rest: &[Stm], results: &[Atom]) -> Option<()> {
     (all == 1 && !rest[..reader].has_effect()).then_some(())
 }
 
-/// Nothing but the next parallel operator reads what the statement makes, and nothing can fail between them.
+/// Nothing but the next parallel operator reads what the statement makes, except for one element, which is computed twice, and nothing can fail between them.
 fn read_next(stm: &Stm, rest: &[Stm], results: &[Atom]) -> Option<()> {
     let [p] = stm.pat.as_slice() else { return None };
     let reader = rest.iter().position(|s| s.exp.is_soac())?;
@@ -333,6 +355,8 @@ fn read_next(stm: &Stm, rest: &[Stm], results: &[Atom]) -> Option<()> {
     rest[reader].exp.for_each_operand(&mut |a| by_reader += usize::from(a == Atom::Var(p.var)));
     let all: usize = rest.iter().map(|s| s.uses_of(p.var)).sum::<usize>()
         + results.iter().map(|a| a.uses_of(p.var)).sum::<usize>();
-    let quiet = !rest[..reader].has_effect();
-    (by_reader == 1 && all == 1 && quiet && p.ty.rank() == 1).then_some(())
+    let is_element = |s: &&Stm| matches!(&s.exp, Exp::Index(arr, _) if *arr == p.var);
+    let elements = rest[..reader].iter().filter(is_element).count();
+    let quiet = !stm.has_effect() || elements == 0 && !rest[..reader].has_effect();
+    (by_reader == 1 && all == 1 + elements && elements <= 1 && quiet && p.ty.rank() == 1).then_some(())
 }
