@@ -31,6 +31,7 @@ pub(crate) fn run(program: &mut Program) {
         while let Some(n) = short(k) {
             write_out(k, n, vars);
         }
+        reads::simplify(k);
     });
 }
 

@@ -62,7 +62,7 @@ fn found(k: &Kernel, facts: &Facts, vars: &mut Vars) -> Option<Found> {
         divisions: &BTreeSet::new(),
         names: names.collect(),
         stms: vec![],
-        span: k.body.stms[0].span,
+        span: k.body.stms.first()?.span,
     };
     let index = Symbol::Index(k.index.len() - 1);
     let mut ends = Ends { access: &access, index, count, code, all: vec![], known: vec![], strided: false };

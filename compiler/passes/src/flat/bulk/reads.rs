@@ -1,12 +1,13 @@
 //! Reads of arrays in the code of kernels.
 
 use par_ir::core::{Body, Exp, Stm};
+use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::numbering::{self, Key};
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::{Code, Subst};
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Calls `f` on every read in a body and the bodies in it.
 pub fn for_each(body: &Body, f: &mut dyn FnMut(Var, Atom)) {
@@ -51,7 +52,7 @@ pub fn redirect(body: &mut Body, array: Var, instead: &HashMap<Atom, (Var, Atom)
     }
 }
 
-/// Removes statements of a kernel that only give a scalar another name, or compute again what is known.
+/// Removes statements of a kernel that only give a scalar another name, or compute again what is known. What both arms of a branch begin with is computed before it.
 pub fn simplify(k: &mut Kernel) {
     let own = |o: &Out| matches!(o, Out::Own { .. });
     let changes = matches!(&k.kind, KernelKind::Map(outs) if outs.iter().any(own));
@@ -82,6 +83,12 @@ impl Known {
                 self.names.insert(stm.pat[0].var, x);
                 continue;
             }
+            if let Exp::If { then, other, .. } = &mut stm.exp {
+                for first in self.common(then, other) {
+                    self.value(&first);
+                    kept.push(first);
+                }
+            }
             for inner in stm.exp.bodies_mut() {
                 let outside = self.seen.clone();
                 self.body(inner);
@@ -91,6 +98,23 @@ impl Known {
         }
         body.stms = kept;
         body.results.substitute(&self.names);
+    }
+
+    /// What both arms of a branch compute, taken out of one: nothing before it fails in either.
+    fn common(&self, then: &mut Body, other: &Body) -> Vec<Stm> {
+        let key = |s: &Stm| match (&s.exp, s.pat.as_slice()) {
+            (Exp::Index(..), [_]) if self.changes => None,
+            (Exp::Prim(..) | Exp::Index(..), [p]) => numbering::key(&s.exp, &p.ty),
+            _ => None,
+        };
+        let before = |b: &Body| b.stms.iter().take_while(|s| !s.has_effect()).count();
+        let of_other: HashSet<Key> = other.stms[..before(other)].iter().filter_map(key).collect();
+        let in_both = |s: &Stm| key(s).is_some_and(|k| of_other.contains(&k));
+        let rest = then.stms.split_off(before(then));
+        let (common, own) = std::mem::take(&mut then.stms).into_iter().partition(in_both);
+        then.stms = own;
+        then.stms.extend(rest);
+        common
     }
 
     /// Known name of a statement's value.
