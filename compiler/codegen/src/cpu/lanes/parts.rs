@@ -32,6 +32,10 @@ impl Group<'_, '_> {
         for (p, len) in parts.arrays.iter().zip(lengths) {
             let Some(size) = p.part else { continue };
             let part = self.e.atom(&size)?;
+            if size.as_i64().is_none() {
+                let is_positive = self.e.b.ins().icmp_imm_s(IntCC::SignedGreaterThan, part, 0);
+                self.stay_if(is_positive);
+            }
             let first = self.e.b.ins().imul(pos, part);
             let all = self.e.b.ins().imul_imm_s(part, self.lanes as i64);
             let end = self.e.b.ins().iadd(first, all);

@@ -54,6 +54,10 @@ fn integer(env: &Env, op: BinOp, p: Prim, x: Atom, y: Atom) -> Option<Exp> {
     if matches!(op, Add | Mul | And | Or | Xor | Min | Max) && constant_of(x).is_some() {
         return Some(Exp::Prim(PrimOp::Bin(op, p), vec![y, x]));
     }
+    // Sizes are compared as they are written.
+    if op == Add && x == y && p == Prim::I64 {
+        return Some(Exp::Prim(PrimOp::Bin(Mul, p), vec![x, Atom::i64(2)]));
+    }
     if op == Max && is(y, p, 0) && range::not_negative(env, x) {
         return Some(Exp::Atom(x));
     }
