@@ -31,7 +31,9 @@ pub(crate) fn run(program: &mut Program) {
         while let Some(n) = short(k) {
             write_out(k, n, vars);
         }
-        reads::simplify(k);
+        if reads::arms_begin_alike(k) {
+            reads::simplify(k);
+        }
     });
 }
 

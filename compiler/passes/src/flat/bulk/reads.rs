@@ -66,6 +66,38 @@ pub fn simplify(k: &mut Kernel) {
     }
 }
 
+/// True if both arms of a branch in a kernel begin with the same.
+pub fn arms_begin_alike(k: &Kernel) -> bool {
+    fn in_body(body: &Body) -> bool {
+        body.stms.iter().any(|s| {
+            let alike = match &s.exp {
+                Exp::If { then, other, .. } => !beginning(then, false).is_disjoint(&beginning(other, false)),
+                _ => false,
+            };
+            alike || s.exp.own_bodies().into_iter().any(in_body)
+        })
+    }
+    in_body(&k.body)
+}
+
+/// What a body computes before anything in it may fail.
+fn beginning(body: &Body, changes: bool) -> HashSet<Key> {
+    body.stms[..before_effects(body)].iter().filter_map(|s| key(s, changes)).collect()
+}
+
+fn before_effects(body: &Body) -> usize {
+    body.stms.iter().take_while(|s| !s.has_effect()).count()
+}
+
+/// The value of a statement; none if it reads arrays that change.
+fn key(stm: &Stm, changes: bool) -> Option<Key> {
+    match (&stm.exp, stm.pat.as_slice()) {
+        (Exp::Index(..), [_]) if changes => None,
+        (Exp::Prim(..) | Exp::Index(..), [p]) => numbering::key(&stm.exp, &p.ty),
+        _ => None,
+    }
+}
+
 #[derive(Default)]
 struct Known {
     /// True if arrays that the kernel reads change while it runs.
@@ -100,17 +132,11 @@ impl Known {
         body.results.substitute(&self.names);
     }
 
-    /// What both arms of a branch compute, taken out of one: nothing before it fails in either.
+    /// What both arms of a branch compute, taken out of one.
     fn common(&self, then: &mut Body, other: &Body) -> Vec<Stm> {
-        let key = |s: &Stm| match (&s.exp, s.pat.as_slice()) {
-            (Exp::Index(..), [_]) if self.changes => None,
-            (Exp::Prim(..) | Exp::Index(..), [p]) => numbering::key(&s.exp, &p.ty),
-            _ => None,
-        };
-        let before = |b: &Body| b.stms.iter().take_while(|s| !s.has_effect()).count();
-        let of_other: HashSet<Key> = other.stms[..before(other)].iter().filter_map(key).collect();
-        let in_both = |s: &Stm| key(s).is_some_and(|k| of_other.contains(&k));
-        let rest = then.stms.split_off(before(then));
+        let of_other = beginning(other, self.changes);
+        let in_both = |s: &Stm| key(s, self.changes).is_some_and(|k| of_other.contains(&k));
+        let rest = then.stms.split_off(before_effects(then));
         let (common, own) = std::mem::take(&mut then.stms).into_iter().partition(in_both);
         then.stms = own;
         then.stms.extend(rest);
@@ -121,17 +147,14 @@ impl Known {
     fn value(&mut self, stm: &Stm) -> Option<Atom> {
         let [p] = stm.pat.as_slice() else { return None };
         match &stm.exp {
-            Exp::Atom(a) if p.ty.is_scalar() => Some(*a),
-            Exp::Prim(..) | Exp::Index(..) if !(self.changes && matches!(stm.exp, Exp::Index(..))) => {
-                match self.seen.entry(numbering::key(&stm.exp, &p.ty)?) {
-                    Entry::Occupied(known) => Some(*known.get()),
-                    Entry::Vacant(new) => {
-                        new.insert(Atom::Var(p.var));
-                        None
-                    }
+            Exp::Atom(a) => p.ty.is_scalar().then_some(*a),
+            _ => match self.seen.entry(key(stm, self.changes)?) {
+                Entry::Occupied(known) => Some(*known.get()),
+                Entry::Vacant(new) => {
+                    new.insert(Atom::Var(p.var));
+                    None
                 }
-            }
-            _ => None,
+            },
         }
     }
 }
