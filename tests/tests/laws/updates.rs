@@ -83,6 +83,7 @@ fn a_part_that_is_computed_from_itself_is_not_stored_twice() {
            loop m = tabulate_2d n n (+) for t < iterations do
              m with [1:, 1:] = map2 (\\i -> map (\\x -> x * t + i)) (iota (n - 1)) m[1:, 1:]",
     );
-    let (cost, _) = count(&p, vec![size(50), size(20)]);
-    assert!(cost.bytes_materialised <= 8 * 50 * 50, "{} bytes", cost.bytes_materialised);
+    // Small ones are done in one kernel, with a place for the part.
+    let (cost, _) = count(&p, vec![size(150), size(20)]);
+    assert!(cost.bytes_materialised <= 8 * 150 * 150, "{} bytes", cost.bytes_materialised);
 }

@@ -76,9 +76,11 @@ pub fn split(kernel: &Kernel, captures: &[Var], fresh: &Fresh) -> Option<Parts> 
     let (mut sizes, mut arrays) = (vec![], vec![]);
     for state in states {
         let indices = places.uses.iter().filter(|(array, _)| *array == state.var).map(|(_, i)| *i);
-        let form = part_of_all(&access, indices).filter(|form| fits(form, state.ty.prim()));
+        let is_read = places.read.contains(&state.var);
+        let pays = |form: &Form| is_read || form.as_constant().is_some();
+        let form = part_of_all(&access, indices).filter(|form| pays(form) && fits(form, state.ty.prim()));
         let part = form.and_then(|form| Some((rewriter.emit(&form, Span::default(), &mut sizes)?, form)));
-        if part.is_none() && places.read.contains(&state.var) {
+        if part.is_none() && is_read {
             return None;
         }
         let (prim, part_size) = (state.ty.prim(), part.as_ref().map(|p| p.0));
