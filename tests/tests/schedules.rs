@@ -206,8 +206,8 @@ fn rows_written_along_loops() {
     };
     // An iteration waits for two operators: other positions wait beside it.
     assert_eq!(schedules(&along("0.9 * y + 0.1 * x[i]")), ["lanes: 4"]);
-    // It reads what it writes.
-    assert_eq!(schedules(&along("if i == 0 then x[i] else out[i / 2] * 0.5 + x[i]")), ["one by one"]);
+    // What it reads of what it writes is held transposed.
+    assert_eq!(schedules(&along("if i == 0 then x[i] else out[i / 2] * 0.5 + x[i]")), ["lanes: 16"]);
     // The same for sums of rows of any length, but for what an iteration waits for.
     let of_rows = |next: &str| {
         format!(
