@@ -82,7 +82,7 @@ impl<'p> Lower<'p> {
         self.with_leaves(dest, hist.leaves().iter().map(|l| l.0).collect()).map(Some)
     }
 
-    /// Where the elements of a row go, by its index among `k` rows; nowhere if there is no such row.
+    /// The places of a row's elements, by its index among `k` rows; nowhere if there is no such row.
     fn places_of_row(&mut self, index: &Val<'p>, k: Atom, width: Atom) -> R<Val<'p>> {
         let Val::Scalar(i, _) = *index else { return Err(self.internal("an index is a scalar")) };
         let (above, below) = (self.cmp(CmpOp::Le, Atom::i64(0), i), self.cmp(CmpOp::Lt, i, k));

@@ -80,7 +80,7 @@ pub fn arms_begin_alike(k: &Kernel) -> bool {
     in_body(&k.body)
 }
 
-/// What a body computes before anything in it may fail.
+/// Values that a body computes before anything in it may fail.
 fn beginning(body: &Body, changes: bool) -> HashSet<Key> {
     body.stms[..before_effects(body)].iter().filter_map(|s| key(s, changes)).collect()
 }
@@ -132,7 +132,7 @@ impl Known {
         body.results.substitute(&self.names);
     }
 
-    /// What both arms of a branch compute, taken out of one.
+    /// Statements that both arms of a branch begin with, taken out of one.
     fn common(&self, then: &mut Body, other: &Body) -> Vec<Stm> {
         let of_other = beginning(other, self.changes);
         let in_both = |s: &Stm| key(s, self.changes).is_some_and(|k| of_other.contains(&k));
