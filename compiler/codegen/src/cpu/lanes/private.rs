@@ -38,7 +38,7 @@ pub struct Private {
     /// The variable that stands for all versions of it.
     pub array: Var,
     pub prim: Prim,
-    /// It is not updated.
+    /// True if it is not updated.
     pub is_read_only: bool,
     /// Elements of a part that is held transposed; none if the array stays in memory, where it is only written.
     pub part: Option<Atom>,

@@ -279,7 +279,7 @@ pub struct Edges<'n> {
 /// A block between two others, for values that are passed.
 struct Edge {
     block: Block,
-    /// It leads to where control hardly ever comes.
+    /// True if it leads to where control hardly ever comes.
     is_cold: bool,
 }
 
