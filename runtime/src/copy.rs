@@ -1,6 +1,6 @@
 //! Copies of bytes.
 
-/// Bytes from which glibc's `memcpy` takes `rep movsb`, at the least.
+/// Bytes of a part: fewer than those from which glibc's `memcpy` takes `rep movsb`.
 const PART: usize = 31 * 64;
 /// Bytes up to which vectors are as fast as anything.
 const MOST: usize = 1 << 18;

@@ -110,8 +110,9 @@ impl KernelEmitter<'_, '_, '_> {
         // A segment at an edge is too short for a group, even under a mask.
         let plan = plan.map(|p| if in_segments { Rc::new(p.without_rest()) } else { p });
         let shorter = plan.as_ref().filter(|_| in_segments).and_then(|p| p.shorter()).map(Rc::new);
+        let otherwise = plan.as_ref().and_then(|p| p.otherwise.clone());
         let mut rest = start;
-        for plan in [plan, shorter].into_iter().flatten() {
+        for plan in [plan, otherwise, shorter].into_iter().flatten() {
             rest = self.map_groups(&plan, targets, rest, end)?;
         }
         self.map_elements(targets, (rest, end))

@@ -71,7 +71,7 @@ pub struct Scheduled {
     pub rows: Option<Rows>,
     /// Loops along the rows of a histogram.
     pub updates: Option<RowUpdates>,
-    /// Parts of the arrays that a map updates.
+    /// Parts of the arrays that a map updates, or reads again.
     pub parts: Option<Rc<Parts>>,
     /// The groups of rows, if they pay.
     pub rows_in_lanes: ByWidth<RowPlan>,

@@ -17,7 +17,7 @@ use super::{Flattener, Result};
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use par_ir::flat::{self, KernelKind, Ty};
 use par_ir::prim::{BinOp, CmpOp};
-use par_ir::{Atom, Dim, Prim, PrimOp, Type, Var};
+use par_ir::{Atom, Prim, PrimOp, Type, Var};
 use std::rc::Rc;
 
 impl Flattener<'_> {
@@ -55,7 +55,8 @@ impl Flattener<'_> {
     }
 
     pub(crate) fn map(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
-        let (child, results) = self.nest(level, stm)?;
+        let Exp::Map { width, inputs, lam } = &stm.exp else { unreachable!("dispatched on Map") };
+        let (child, results) = self.nest(level, (*width, inputs, lam), stm.span)?;
         self.flush();
         for (p, rep) in stm.pat.iter().zip(results) {
             let arr = self.collect(child, rep, &p.ty)?;
@@ -407,14 +408,8 @@ impl Flattener<'_> {
 
     pub(crate) fn filter(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
         let Exp::Filter { width, inputs, lam } = &stm.exp else { unreachable!("dispatched on Filter") };
-        // What decides about elements may be a nest, with versions like any other.
-        let made = |t: &Type, f: &mut Self| {
-            let dims = [&[Dim::Size(*width)][..], &t.dims].concat();
-            Param { var: f.builder.vars.fresh("kept"), ty: Type { dims, ..t.clone() } }
-        };
-        let pat = lam.ret.iter().map(|t| made(t, self)).collect();
-        let exp = Exp::Map { width: *width, inputs: inputs.clone(), lam: lam.clone() };
-        let (child, results) = self.nest(level, &Stm { pat, exp, span: stm.span })?;
+        // The condition may be a nest, with versions like any other.
+        let (child, results) = self.nest(level, (*width, inputs, lam), stm.span)?;
         let (g, atoms) = self.group_results(child, &results);
         let (size, rest) = stm.pat.split_first().expect("a filter binds the number kept");
         let (n, counts, values) = self.filter_kernel(g, atoms, rest.iter().map(|p| p.ty.prim()).collect());

@@ -27,16 +27,16 @@ use par_ir::flat::{self, KernelKind, Op, Ty, VersionChoice};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::tiny::Tiny;
 use par_ir::tuning;
-use par_ir::{Atom, Prim, PrimOp, Var};
+use par_ir::{Atom, Prim, PrimOp, Span, Var};
 use par_runtime::op::call::is_call;
 use std::collections::HashSet;
 use std::rc::Rc;
 
 impl Flattener<'_> {
     /// The sequential version of a nest that has inner parallel operators.
-    fn sequential_lambda(&mut self, stm: &Stm, lam: &Lambda) -> Option<Lambda> {
+    fn sequential_lambda(&mut self, lam: &Lambda) -> Option<Lambda> {
         let scalars = lam.ret.iter().all(|t| t.is_scalar() && !t.is_desc());
-        if !scalars || self.sequential(&lam.body) || traces(&lam.body) || stm.pat.is_empty() {
+        if !scalars || self.sequential(&lam.body) || traces(&lam.body) || lam.ret.is_empty() {
             return None;
         }
         let body = sequential_nest(&lam.body, &mut self.builder.vars)?;
@@ -44,38 +44,39 @@ impl Flattener<'_> {
     }
 
     /// Flattens a map, in the version that is forced or with the choice between both; what each row results in.
-    pub(crate) fn nest(&mut self, level: LevelId, stm: &Stm) -> Result<(LevelId, Vec<Rep>)> {
-        let Exp::Map { width, inputs, lam } = &stm.exp else { unreachable!("dispatched on Map") };
-        let other = if self.facts.options.versions == Versions::Flat {
-            None
-        } else {
-            self.sequential_lambda(stm, lam)
-        };
-        let Some(sequential) = other else { return self.enter_rows(level, *width, inputs, lam) };
+    pub(crate) fn nest(
+        &mut self,
+        level: LevelId,
+        (width, inputs, lam): (Atom, &[Var], &Lambda),
+        span: Span,
+    ) -> Result<(LevelId, Vec<Rep>)> {
+        let other =
+            if self.facts.options.versions == Versions::Flat { None } else { self.sequential_lambda(lam) };
+        let Some(sequential) = other else { return self.enter_rows(level, width, inputs, lam) };
         if self.facts.options.versions == Versions::Sequential {
-            return self.enter_rows(level, *width, inputs, &sequential);
+            return self.enter_rows(level, width, inputs, &sequential);
         }
         let counts: Vec<bool> = inputs.iter().map(|v| matches!(self.arr(*v).src, Src::Iota)).collect();
         if !self.shapes.is_root(level) && is_nest_of_windows(lam, &counts) {
             let sequential = self.written_out(sequential);
-            return self.enter_rows(level, *width, inputs, &sequential);
+            return self.enter_rows(level, width, inputs, &sequential);
         }
         let lengths = lengths(inputs, &counts, lam).filter(|_| self.shapes.is_root(level));
-        let Some(mut lengths) = lengths else { return self.enter_rows(level, *width, inputs, lam) };
-        let rows = self.threshold(stm.span, Measure::Rows);
-        let longest = self.longest_row(stm, lam);
+        let Some(mut lengths) = lengths else { return self.enter_rows(level, width, inputs, lam) };
+        let rows = self.threshold(span, Measure::Rows);
+        let longest = self.longest_row(span, lam);
         // A row as long as there are rows is too long where there are enough of them.
         let too_long = |l: &Length| match l {
             Length::Same(n) => {
-                n == width && longest.same < rows || n.as_i64().is_some_and(|n| n > longest.same)
+                *n == width && longest.same < rows || n.as_i64().is_some_and(|n| n > longest.same)
             }
             _ => false,
         };
-        if rows == i64::MAX || lengths.iter().any(too_long) || !self.pays(stm, &lengths) {
-            return self.enter_rows(level, *width, inputs, lam);
+        if rows == i64::MAX || lengths.iter().any(too_long) || !self.pays(span, &lengths) {
+            return self.enter_rows(level, width, inputs, lam);
         }
         lengths.dedup();
-        self.both(level, stm, &sequential, &lengths, (rows, longest))
+        self.both(level, (width, inputs, lam), &sequential, (&lengths, rows, longest), span)
     }
 
     /// A nest's function with loops of a few iterations written out.
@@ -88,9 +89,9 @@ impl Flattener<'_> {
     }
 
     /// The longest inner row with which rows are worked through one by one.
-    fn longest_row(&mut self, stm: &Stm, lam: &Lambda) -> Longest {
-        let threshold = self.threshold(stm.span, Measure::Longest);
-        let choice = Choice { span: stm.span, measure: Measure::Longest };
+    fn longest_row(&mut self, span: Span, lam: &Lambda) -> Longest {
+        let threshold = self.threshold(span, Measure::Longest);
+        let choice = Choice { span, measure: Measure::Longest };
         if self.facts.options.target == Target::Gpu || self.measured(choice).is_some() {
             return Longest { same: threshold, ragged: threshold };
         }
@@ -103,8 +104,8 @@ impl Flattener<'_> {
 
     /// True if the sequential version may be faster. Both are one kernel if there is one operator: rows of one length go through it in the
     /// lanes of vectors then. On a GPU nobody has measured that.
-    fn pays(&self, stm: &Stm, lengths: &[Length]) -> bool {
-        let measured = self.measured(Choice { span: stm.span, measure: Measure::Rows }).is_some();
+    fn pays(&self, span: Span, lengths: &[Length]) -> bool {
+        let measured = self.measured(Choice { span, measure: Measure::Rows }).is_some();
         let is_processor = self.facts.options.target == Target::Processor;
         let in_lanes = |l: &Length| match l {
             Length::Same(_) => is_processor,
@@ -118,18 +119,17 @@ impl Flattener<'_> {
     fn both(
         &mut self,
         level: LevelId,
-        stm: &Stm,
+        (width, inputs, lam): (Atom, &[Var], &Lambda),
         sequential: &Lambda,
-        lengths: &[Length],
-        (least, longest): (i64, Longest),
+        (lengths, least, longest): (&[Length], i64, Longest),
+        span: Span,
     ) -> Result<(LevelId, Vec<Rep>)> {
-        let Exp::Map { width, inputs, lam } = &stm.exp else { unreachable!("dispatched on Map") };
-        let width_ex = self.ex(*width);
+        let width_ex = self.ex(width);
         let child = self.enter(level, &width_ex);
         let cond = self.is_better_by_rows(child, lengths, (least, longest));
         let version = |f: &mut Self, lam: &Lambda| {
             f.block(|f| {
-                let (at, reps) = f.enter_rows(level, *width, inputs, lam)?;
+                let (at, reps) = f.enter_rows(level, width, inputs, lam)?;
                 f.flush();
                 let value = |rep: &Rep| match rep {
                     Rep::Scalar(ex) => f.store(at, ex).into(),
@@ -139,7 +139,7 @@ impl Flattener<'_> {
             })
         };
         let (then, other) = (version(self, sequential)?, version(self, lam)?);
-        self.at(stm.span);
+        self.at(span);
         let params: Vec<Param> =
             lam.ret.iter().map(|t| Param { var: self.builder.vars.fresh("row"), ty: t.clone() }).collect();
         let forms = vec![Form::Packed; params.len()];

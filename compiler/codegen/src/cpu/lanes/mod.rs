@@ -90,8 +90,10 @@ pub struct Plan {
     used: HashSet<Var>,
     /// Its results are index and value in place of an array that is updated.
     body: Body,
-    /// The arrays that it updates, of which every position has a part.
+    /// The arrays of which every position has a part, if some are held transposed.
     pub parts: Option<Rc<Parts>>,
+    /// The groups where parts are too large.
+    pub otherwise: Option<Rc<Plan>>,
     /// The combination of its results, if they are combined.
     pub reduction: Option<Rc<Reduction>>,
     /// The last positions of a row, fewer than a group has, are a group under a mask.
@@ -104,9 +106,9 @@ impl Plan {
     /// Of bodies, the first of which is that of the positions.
     fn new((classes, size): (Classes, Size), bodies: &[&Body]) -> Plan {
         let body = bodies[0].clone();
-        let (used, parts, reduction) = (used(bodies), None, None);
+        let (used, parts, otherwise, reduction) = (used(bodies), None, None, None);
         let (has_rest, overlaps) = (false, false);
-        Plan { classes, size, used, body, parts, reduction, has_rest, overlaps }
+        Plan { classes, size, used, body, parts, otherwise, reduction, has_rest, overlaps }
     }
 
     /// Lanes of a group.
@@ -169,7 +171,10 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
         KernelKind::Map(outs) => {
             match iterations::without_updates(&states(outs), &kernel.body).filter(is_pure) {
                 Some(body) => match in_parts(info, width).filter(|_| !info.goes_along_rows()) {
-                    Some(plan) => return Some(plan),
+                    Some(plan) => {
+                        let otherwise = by_element(info, body, width).map(Rc::new);
+                        return Some(Plan { otherwise, ..plan });
+                    }
                     None => body,
                 },
                 None => return in_parts(info, width),
@@ -309,7 +314,7 @@ pub fn obstacle(info: &KernelInfo) -> &'static str {
     }
 }
 
-/// The plan, on groups, of a map that updates parts of arrays.
+/// The plan, on groups, of a map that updates parts of arrays, or reads them again.
 fn in_parts(info: &KernelInfo, width: usize) -> Option<Plan> {
     let parts = info.scheduled?.parts.clone()?;
     let arrays: HashSet<Var> = parts.transposed().map(|(p, _)| p.array).collect();
@@ -580,13 +585,18 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Groups begin below this position: none, if what divides positions is so short that they would leave all the time.
+    /// Groups begin below this position: none, if parts are too large, or if what divides positions is so short that they would leave all the time.
     fn limit(&mut self, plan: &Plan, start: Value, end: Value) -> Result<Value, Unsupported> {
         let mut limit = self.b.ins().iadd_imm_s(end, 1 - plan.positions());
         if plan.least() > 1 {
             let last = self.b.ins().iadd_imm_s(end, -plan.least() * plan.positions());
             let many = self.b.ins().icmp(IntCC::SignedLessThanOrEqual, start, last);
             limit = self.b.ins().select(many, limit, start);
+        }
+        if let Some(parts) = &plan.parts
+            && let Some(fit) = self.parts_fit(parts, plan.size.lanes)?
+        {
+            limit = self.b.ins().select(fit, limit, start);
         }
         for divisor in &plan.classes.divisors {
             let divisor = self.atom(&Atom::Var(*divisor))?;

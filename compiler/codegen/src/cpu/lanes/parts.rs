@@ -3,10 +3,9 @@
 use super::Group;
 use super::private::{Parts, Private};
 use super::value::Lanes;
-use crate::cpu::emit::{Base, Unsupported, args};
+use crate::cpu::emit::{Base, Emitter, Unsupported, args};
 use cranelift::prelude::*;
 use par_ir::prim::{BinOp, PrimOp};
-use par_ir::ty::Atom;
 use par_ir::{Prim, tuning};
 
 /// A group's parts of an array.
@@ -24,31 +23,28 @@ pub struct Local {
 const ALIGNMENT: i64 = 64;
 
 impl Group<'_, '_> {
-    /// Fetches the parts of the positions from `pos` of arrays with these lengths. The group is left if one ends before the last part does, or if
-    /// there is too little room.
+    /// Fetches the parts of the positions from `pos` of arrays with these lengths. The group is left if one ends before the last part does.
     pub fn fetch_parts(&mut self, parts: &Parts, pos: Value, lengths: &[Value]) -> Result<(), Unsupported> {
-        self.stms(&parts.sizes)?;
-        let mut room = Room::default();
+        let mut room = None;
         for (p, len) in parts.arrays.iter().zip(lengths) {
             let Some(size) = p.part else { continue };
             let part = self.e.atom(&size)?;
-            if size.as_i64().is_none() {
-                let is_positive = self.e.b.ins().icmp_imm_s(IntCC::SignedGreaterThan, part, 0);
-                self.stay_if(is_positive);
-            }
             let first = self.e.b.ins().imul(pos, part);
             let all = self.e.b.ins().imul_imm_s(part, self.lanes as i64);
             let end = self.e.b.ins().iadd(first, all);
             let inside = self.e.b.ins().icmp(IntCC::SignedLessThanOrEqual, end, *len);
             self.stay_if(inside);
-            let bytes = self.e.b.ins().imul_imm_s(all, p.prim.size() as i64);
-            let address = self.room(&mut room, size, bytes);
+            let address = match size.as_i64() {
+                Some(size) => self.slot(size * self.lanes as i64 * p.prim.size() as i64),
+                None => {
+                    let address = room.unwrap_or_else(|| self.slot(tuning::LANES_ROOM));
+                    let bytes = self.e.bytes_of(part, p, self.lanes);
+                    room = Some(self.e.b.ins().iadd(address, bytes));
+                    address
+                }
+            };
             let local = Local { elements: Base { address, prim: p.prim, changes: true }, first, part };
             self.local.insert(p.array, local);
-        }
-        if let Some(end) = room.end {
-            let fits = self.e.b.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, end, tuning::LANES_ROOM);
-            self.stay_if(fits);
         }
         for (p, _) in parts.transposed() {
             self.each_block(p, Self::fetch_block, |s, base, local, lanes, place| {
@@ -69,23 +65,12 @@ impl Group<'_, '_> {
         }
     }
 
-    /// The address of memory for parts whose size is a constant, or of some of what the others share.
-    fn room(&mut self, room: &mut Room, size: Atom, bytes: Value) -> Value {
-        let mut new = |bytes: i64| {
-            let align = ALIGNMENT.trailing_zeros() as u8;
-            let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes as u32, align);
-            let slot = self.e.b.create_sized_stack_slot(data);
-            self.e.b.ins().stack_addr(types::I64, slot, 0)
-        };
-        if let Some(size) = size.as_i64() {
-            return new(size * self.lanes as i64 * 8);
-        }
-        let start = *room.start.get_or_insert_with(|| new(tuning::LANES_ROOM));
-        let from = room.end.unwrap_or_else(|| self.e.i64(0));
-        let end = self.e.b.ins().iadd(from, bytes);
-        let end = self.e.b.ins().iadd_imm_s(end, ALIGNMENT - 1);
-        room.end = Some(self.e.b.ins().band_imm_s(end, -ALIGNMENT));
-        self.e.b.ins().iadd(start, from)
+    /// The address of so many bytes.
+    fn slot(&mut self, bytes: i64) -> Value {
+        let align = ALIGNMENT.trailing_zeros() as u8;
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes as u32, align);
+        let slot = self.e.b.create_sized_stack_slot(data);
+        self.e.b.ins().stack_addr(types::I64, slot, 0)
     }
 
     /// `block` for as many elements of a part as a register has, as often as there are so many; `single` for each of the others, with its index in
@@ -263,10 +248,31 @@ impl Group<'_, '_> {
     }
 }
 
-/// Memory that parts share whose sizes are known when the kernel runs.
-#[derive(Default)]
-struct Room {
-    start: Option<Value>,
-    /// Bytes that are taken.
-    end: Option<Value>,
+impl Emitter<'_> {
+    /// Run-time condition, before the first group: parts whose sizes are no constants have elements, and fit into the memory that they share. None if there are none.
+    pub fn parts_fit(&mut self, parts: &Parts, lanes: usize) -> Result<Option<Value>, Unsupported> {
+        self.stms(&parts.sizes)?;
+        let (mut all, mut taken) = (None, self.i64(0));
+        for (p, size) in parts.transposed().filter(|(_, size)| size.as_i64().is_none()) {
+            let part = self.atom(&size)?;
+            let has_some = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThan, part, 0);
+            let bytes = self.bytes_of(part, p, lanes);
+            taken = self.b.ins().iadd(taken, bytes);
+            all = Some(match all {
+                Some(others) => self.b.ins().band(others, has_some),
+                None => has_some,
+            });
+        }
+        Ok(all.map(|all| {
+            let fits = self.b.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, taken, tuning::LANES_ROOM);
+            self.b.ins().band(all, fits)
+        }))
+    }
+
+    /// Bytes that a group's parts of a size take, up to where the next ones may begin.
+    fn bytes_of(&mut self, part: Value, p: &Private, lanes: usize) -> Value {
+        let bytes = self.b.ins().imul_imm_s(part, (lanes * p.prim.size()) as i64);
+        let bytes = self.b.ins().iadd_imm_s(bytes, ALIGNMENT - 1);
+        self.b.ins().band_imm_s(bytes, -ALIGNMENT)
+    }
 }

@@ -1,0 +1,350 @@
+//! Operators as loops that write to buffers. Buffers are still variables that change: a name of one stands for what is in it at that point.
+//!
+//! A statement `b = v` whose `b` is the name of a buffer says that from there on its content is the version `v`.
+
+mod buffers;
+mod operators;
+
+use par_ir::alias::updated_by;
+use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Stm};
+use par_ir::stack::deeper;
+use par_ir::visit::Code;
+use par_ir::{Atom, Dim, Span, Type, Var, Vars};
+use std::collections::{HashMap, HashSet};
+
+/// A loop whose body writes to buffers.
+pub(super) struct Generated {
+    pub stm: Stm,
+    /// Buffers from before the loop.
+    pub buffers: Vec<Param>,
+    /// Names of buffers, and of arrays that are written over.
+    pub names: HashMap<Var, Type>,
+    /// Sizes that are known in an iteration only, each with one that is to be large enough for all.
+    pub caps: Vec<(Var, Var)>,
+}
+
+/// A part of a buffer.
+#[derive(Clone, PartialEq)]
+struct Region {
+    buffer: Var,
+    at: Vec<Atom>,
+}
+
+impl Region {
+    fn whole(buffer: Var) -> Region {
+        Region { buffer, at: Vec::new() }
+    }
+
+    fn row(&self, i: Var) -> Region {
+        Region { buffer: self.buffer, at: [&self.at[..], &[i.into()]].concat() }
+    }
+}
+
+/// Where arrays are written, and those that get new buffers.
+type Places = (Vec<Region>, Vec<(Param, Var)>);
+
+/// The rows that an operator goes over.
+type Rows<'s> = (Atom, &'s [Var], &'s Lambda);
+
+struct Generator<'v> {
+    vars: &'v mut Vars,
+    /// Variables of the loop: what they are is not known before it.
+    inside: HashSet<Var>,
+    buffers: Vec<Param>,
+    names: HashMap<Var, Type>,
+    caps: Vec<(Var, Var)>,
+    /// Types of arrays, of the loop and from outside.
+    types: HashMap<Var, Type>,
+    outside: &'v HashMap<Var, Type>,
+    /// The buffer, or the state of a loop, that an array is a version of.
+    owned: HashMap<Var, Var>,
+    /// Arrays that are what a region held when an iteration began.
+    regions: HashMap<Var, Region>,
+    /// State may be written over.
+    over: bool,
+    /// Rows and slices that are used after something was updated: they are copied.
+    stale: HashSet<Var>,
+    /// Sizes of the state that are never larger than at first, and what they are then.
+    shrinking: &'v HashMap<Var, Atom>,
+}
+
+/// A loop as one that writes to buffers, if it has such a form.
+pub(super) fn generate(
+    stm: &Stm,
+    (over, copies): (bool, bool),
+    shrinking: &HashMap<Var, Atom>,
+    outside: &HashMap<Var, Type>,
+    vars: &mut Vars,
+) -> Option<Generated> {
+    let Exp::Loop { params, form, body } = &stm.exp else { return None };
+    let inside = [stm].into_iter().flat_map(|s| s.bound()).collect();
+    let (buffers, caps) = (Vec::new(), Vec::new());
+    let (names, types) = (HashMap::new(), HashMap::new());
+    let (owned, regions) = (HashMap::new(), HashMap::new());
+    let stale = if copies { stale_views(body) } else { HashSet::new() };
+    let mut g = Generator {
+        vars,
+        inside,
+        buffers,
+        names,
+        caps,
+        types,
+        outside,
+        owned,
+        regions,
+        over,
+        stale,
+        shrinking,
+    };
+    let exp = g.iterations(params, form, body)?;
+    let stm = Stm { exp, ..stm.clone() };
+    Some(Generated { stm, buffers: g.buffers, names: g.names, caps: g.caps })
+}
+
+impl Generator<'_> {
+    /// A loop whose array state starts in arrays that may be changed.
+    fn iterations(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Option<Exp> {
+        for (p, init) in params.iter().filter(|(p, _)| !p.ty.is_scalar()) {
+            let buffer = init.var().and_then(|v| self.owned.get(&v).copied());
+            self.owned.insert(p.var, buffer.unwrap_or(p.var));
+            p.ty.is_regular().then_some(())?;
+            self.note(p);
+        }
+        let form = match form {
+            LoopForm::While(cond) => {
+                let mut stms = Vec::new();
+                self.body(cond, &vec![None; cond.results.len()], &mut stms)?;
+                LoopForm::While(Body { stms, results: cond.results.clone() })
+            }
+            counted => counted.clone(),
+        };
+        let mut stms = Vec::new();
+        for (i, stm) in body.stms.iter().enumerate() {
+            let (rest, dests) = (&body.stms[i + 1..], vec![None; stm.pat.len()]);
+            let dests = self.dests_over(stm, rest, params, &body.results, dests, &mut stms);
+            deeper(|| self.stm(stm, dests.clone(), &mut stms))?;
+            for (p, d) in stm.pat.iter().zip(dests) {
+                if let Some(d) = d {
+                    self.alias(p, d.buffer, stm.span, &mut stms);
+                }
+            }
+        }
+        let span = body.stms.last().map(|s| s.span).unwrap_or_default();
+        let mut results = Vec::new();
+        for ((p, _), a) in params.iter().zip(&body.results) {
+            results.push(if p.ty.is_scalar() { *a } else { self.next_state(p, *a, span, &mut stms)? });
+        }
+        let params = params.iter().map(|(p, a)| (Param { ty: self.roomy(&p.ty), ..p.clone() }, *a)).collect();
+        Some(Exp::Loop { params, form, body: Body { stms, results } })
+    }
+
+    /// The next value of array state: a version of it, or copied to where it is.
+    fn next_state(&mut self, p: &Param, a: Atom, span: Span, out: &mut Vec<Stm>) -> Option<Atom> {
+        let v = a.var()?;
+        let own = self.owned.get(&p.var).copied()?;
+        if self.owned.get(&v) == Some(&own) {
+            return Some(a);
+        }
+        let name = self.name(&p.ty, p.var, span, out);
+        self.write(&Region::whole(name), a, span, out)?;
+        let last = Param { var: self.vars.fresh_like(p.var), ty: self.roomy(&p.ty) };
+        self.note(&last);
+        push(out, &last, Exp::Atom(name.into()), span);
+        self.owned.insert(last.var, own);
+        self.mark(own, last.var, span, out);
+        Some(last.var.into())
+    }
+
+    /// Where a map's or a filter's results may be written over the state of a loop that they are the next value of: it is read by that
+    /// operator only, row by row, and no row is written before it was read.
+    fn dests_over(
+        &mut self,
+        stm: &Stm,
+        rest: &[Stm],
+        params: &[(Param, Atom)],
+        results: &[Atom],
+        mut dests: Vec<Option<Region>>,
+        out: &mut Vec<Stm>,
+    ) -> Vec<Option<Region>> {
+        let (Exp::Map { inputs, lam, .. } | Exp::Filter { inputs, lam, .. }) = &stm.exp else { return dests };
+        if !self.over {
+            return dests;
+        }
+        for (dest, p) in dests.iter_mut().zip(&stm.pat) {
+            let Some(k) = only_result(p.var, rest, results) else { continue };
+            let own = self.owned.get(&params[k].0.var).copied();
+            let state = |v: &&Var| self.owned.get(v).copied() == own && own.is_some();
+            let Some(v) = inputs.iter().find(state).copied() else { continue };
+            let read = rest.iter().any(|s| s.mentions(v)) || lam.mentions(v) || results.contains(&v.into());
+            if !read && self.roomy(&params[k].0.ty) == self.room_of(stm, p) {
+                let name = self.name(&p.ty, v, stm.span, out);
+                self.owned.extend(own.map(|own| (name, own)));
+                self.regions.insert(v, Region::whole(name));
+                *dest = Some(Region::whole(name));
+            }
+        }
+        dests
+    }
+
+    /// The type with room for all that an operator may result in.
+    fn room_of(&self, stm: &Stm, p: &Param) -> Type {
+        let mut ty = self.roomy(&p.ty);
+        if let (Exp::Filter { width, .. }, Some(d)) = (&stm.exp, ty.dims.first_mut()) {
+            *d = Dim::Size(*width);
+        }
+        self.roomy(&ty)
+    }
+
+    /// Statements, with those results that have a region written there.
+    fn body(&mut self, body: &Body, targets: &[Option<Region>], out: &mut Vec<Stm>) -> Option<()> {
+        let mut open = targets.to_vec();
+        for (i, stm) in body.stms.iter().enumerate() {
+            if self.update_there(stm, (&body.stms[i + 1..], &body.results), &mut open, out)? {
+                continue;
+            }
+            let mut dest = |p: &Param| {
+                let k = only_result(p.var, &body.stms[i + 1..], &body.results)?;
+                if p.ty.is_scalar() || !makes_rows(&stm.exp) { None } else { open[k].take() }
+            };
+            let dests = stm.pat.iter().map(&mut dest).collect();
+            deeper(|| self.stm(stm, dests, out))?;
+        }
+        let span = body.stms.last().map(|s| s.span).unwrap_or_default();
+        for (target, a) in open.iter().zip(&body.results) {
+            if let Some(target) = target {
+                self.write(target, *a, span, out)?;
+            }
+        }
+        Some(())
+    }
+
+    /// A row with another element, where it has a region: it is copied there, and changed there.
+    fn update_there(
+        &mut self,
+        stm: &Stm,
+        (rest, results): (&[Stm], &[Atom]),
+        open: &mut [Option<Region>],
+        out: &mut Vec<Stm>,
+    ) -> Option<bool> {
+        let Exp::Update { arr, at, value } = &stm.exp else { return Some(false) };
+        let k = only_result(stm.pat[0].var, rest, results).filter(|_| !self.owned.contains_key(arr));
+        let Some(region) = k.and_then(|k| open[k].take()) else { return Some(false) };
+        self.write(&region, (*arr).into(), stm.span, out)?;
+        let at = [At::indices(&region.at), at.clone()].concat();
+        self.put(region.buffer, at, *value, stm.span, out)?;
+        Some(true)
+    }
+
+    /// One statement; what has a region among `dests` is written there, and bound no more.
+    fn stm(&mut self, stm: &Stm, dests: Vec<Option<Region>>, out: &mut Vec<Stm>) -> Option<()> {
+        stm.pat.iter().all(|p| p.ty.is_regular()).then_some(())?;
+        stm.pat.iter().for_each(|p| self.note(p));
+        match &stm.exp {
+            Exp::Map { width, inputs, lam } if !stm.pat.is_empty() => {
+                let (places, new) = self.places(&stm.pat, dests)?;
+                self.map((*width, inputs, lam), &places, stm.span, out)?;
+                self.aliases(new, stm.span, out);
+            }
+            Exp::Reduce { width, inputs, lam, op, neutral } => {
+                let k = neutral.len();
+                let (places, new) = self.places(&stm.pat[k..], dests[k..].to_vec())?;
+                let rows = (*width, &inputs[..], lam);
+                let pat = stm.pat[..k].to_vec();
+                self.fold((pat, &places), rows, (op, neutral), None, stm.span, out)?;
+                self.aliases(new, stm.span, out);
+            }
+            Exp::Scan { width, inputs, lam, op, neutral, exclusive } => {
+                let (places, new) = self.places(&stm.pat, dests)?;
+                let last = |t: &Type| Param { var: self.vars.fresh("last"), ty: t.clone() };
+                let pat = op.ret.iter().map(last).collect();
+                let rows = (*width, &inputs[..], lam);
+                self.fold((pat, &places), rows, (op, neutral), Some(*exclusive), stm.span, out)?;
+                self.aliases(new, stm.span, out);
+            }
+            Exp::If { cond, then, other } => self.branch(stm, *cond, [then, other], dests, out)?,
+            Exp::Loop { params, form, body } => self.inner_loop(stm, params, form, body, out)?,
+            Exp::Update { arr, at, value } => {
+                let arr = self.changeable(*arr, &stm.pat[0].ty, stm.span, out)?;
+                let value = self.exact(*value, stm.span, out);
+                let exp = Exp::Update { arr, at: at.clone(), value };
+                self.version(&stm.pat[0], arr, exp, stm.span, out);
+            }
+            Exp::Scatter { dests, width, inputs, lam } => {
+                self.scatter(stm, dests, (*width, inputs, lam), None, out)?;
+            }
+            Exp::Hist { dests, width, inputs, lam, op, .. } => {
+                self.scatter(stm, dests, (*width, inputs, lam), Some(op), out)?;
+            }
+            Exp::Filter { width, inputs, lam } => self.filter(stm, (*width, inputs, lam), dests, out)?,
+            Exp::Concat(arrs) => {
+                let (places, new) = self.places(&stm.pat, dests)?;
+                self.concat(&places[0], arrs, stm.span, out)?;
+                self.aliases(new, stm.span, out);
+            }
+            Exp::Literal(elems, _) if stm.pat[0].ty.rank() == 1 && !elems.is_empty() => {
+                let (places, new) = self.places(&stm.pat, dests)?;
+                for (i, x) in elems.iter().enumerate() {
+                    let at = [&places[0].at[..], &[Atom::i64(i as i64)]].concat();
+                    self.write(&Region { at, ..places[0].clone() }, *x, stm.span, out)?;
+                }
+                self.aliases(new, stm.span, out);
+            }
+            Exp::Atom(a) => {
+                if let Some(own) = a.var().and_then(|v| self.owned.get(&v).copied()) {
+                    self.owned.insert(stm.pat[0].var, own);
+                }
+                out.push(stm.clone());
+            }
+            Exp::Index(..) | Exp::Slice { .. } if self.stale.contains(&stm.pat[0].var) => {
+                let (p, view) = (&stm.pat[0], stm.pat[0].fresh(self.vars));
+                let (places, new) = self.places(std::slice::from_ref(p), dests)?;
+                self.note(&view);
+                push(out, &view, stm.exp.clone(), stm.span);
+                self.write(&places[0], view.var.into(), stm.span, out)?;
+                self.aliases(new, stm.span, out);
+            }
+            Exp::Prim(..) | Exp::Check { .. } | Exp::Index(..) | Exp::Slice { .. } => out.push(stm.clone()),
+            Exp::Iota(_) | Exp::Replicate(..) => out.push(stm.clone()),
+            Exp::Call(..) if stm.pat.iter().all(|p| p.ty.is_scalar()) => out.push(stm.clone()),
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+fn push(out: &mut Vec<Stm>, p: &Param, exp: Exp, span: Span) {
+    out.push(Stm { pat: vec![p.clone()], exp, span });
+}
+
+/// Rows and slices that are used by an update, or after one.
+fn stale_views(body: &Body) -> HashSet<Var> {
+    let mut found = HashSet::new();
+    for (i, stm) in body.stms.iter().enumerate() {
+        if matches!(stm.exp, Exp::Index(..) | Exp::Slice { .. }) && !stm.pat[0].ty.is_scalar() {
+            let updates = |s: &Stm| {
+                let mut updated = Vec::new();
+                updated_by(&s.exp, &mut updated);
+                !updated.is_empty()
+            };
+            let rest = &body.stms[i + 1..];
+            let first = rest.iter().position(updates).unwrap_or(rest.len());
+            if rest[first..].iter().any(|s| s.mentions(stm.pat[0].var)) {
+                found.insert(stm.pat[0].var);
+            }
+        }
+        stm.exp.own_bodies().into_iter().for_each(|b| found.extend(stale_views(b)));
+    }
+    found
+}
+
+/// True if results of an expression can be written row by row.
+fn makes_rows(exp: &Exp) -> bool {
+    matches!(exp, Exp::Map { .. } | Exp::Reduce { .. } | Exp::Scan { .. } | Exp::If { .. } | Exp::Literal(..))
+}
+
+/// Which result a variable is, if it is nothing else.
+fn only_result(v: Var, rest: &[Stm], results: &[Atom]) -> Option<usize> {
+    let mut places = (0..results.len()).filter(|k| results[*k] == Atom::Var(v));
+    let place = places.next()?;
+    (places.next().is_none() && !rest.iter().any(|s| s.mentions(v))).then_some(place)
+}
