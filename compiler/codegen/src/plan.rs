@@ -295,7 +295,7 @@ impl<C: Code> Planner<'_, C> {
         other.drop_first = self.operands.dead(&only(&in_then, &in_other), &in_other);
         live.extend(in_then);
         live.extend(in_other);
-        let serial = versions == Some(VersionChoice::Waves);
+        let serial = matches!(versions, Some(VersionChoice::Waves | VersionChoice::ColumnPrefixes));
         Ok(plan::Op::If { cond: self.operands.operand(cond, live), then, other, serial })
     }
 

@@ -91,6 +91,13 @@ pub enum VersionChoice {
         /// Rows of a block at most.
         block: i64,
     },
+    /// Prefixes of each column by itself, if there are few; otherwise of strips of columns, row after row.
+    Prefixes {
+        /// Columns at most.
+        most: i64,
+    },
+    /// Prefixes of columns where they are, on threads that are fast; otherwise of columns as rows.
+    ColumnPrefixes,
     /// Waves over a matrix row after row, on one thread, if elements of a wave are far from each other; otherwise one wave after the other.
     Waves,
     /// The branch finds out a part of the condition of another choice.
@@ -111,6 +118,8 @@ impl VersionChoice {
             VersionChoice::Iterations { most } => ("iterations", vec![most]),
             VersionChoice::Segments { mean } => ("segments", vec![mean]),
             VersionChoice::Columns { block } => ("columns", vec![block]),
+            VersionChoice::Prefixes { most } => ("prefixes", vec![most]),
+            VersionChoice::ColumnPrefixes => ("column_prefixes", vec![]),
             VersionChoice::Waves => ("waves", vec![]),
             VersionChoice::Condition => ("condition", vec![]),
         }
@@ -127,6 +136,8 @@ impl VersionChoice {
             ("iterations", &[most]) => VersionChoice::Iterations { most },
             ("segments", &[mean]) => VersionChoice::Segments { mean },
             ("columns", &[block]) => VersionChoice::Columns { block },
+            ("prefixes", &[most]) => VersionChoice::Prefixes { most },
+            ("column_prefixes", &[]) => VersionChoice::ColumnPrefixes,
             ("waves", &[]) => VersionChoice::Waves,
             ("condition", &[]) => VersionChoice::Condition,
             _ => return None,

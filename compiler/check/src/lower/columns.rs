@@ -1,4 +1,4 @@
-//! Reductions of rows by operators that work element by element: every column is reduced by itself.
+//! Reductions and scans of rows by operators that work element by element: every column is reduced, or scanned, by itself.
 //!
 //! ```text
 //! reduce (map2 (+)) (replicate m 0) (xs : [n][m]f64)
@@ -7,7 +7,7 @@
 //!     reduce n (iota n) (\ i -> xs[i, j]) op (+) neutral 0
 //! ```
 //!
-//! In the same way, a histogram of rows is one of their elements. Elements may be several rows of one length. Other operators on rows are combined in rounds, see [`super::reduce`].
+//! What scans give is transposed. In the same way, a histogram of rows is one of their elements. Elements may be several rows of one length. Other operators on rows are combined in rounds, see [`super::reduce`].
 
 use super::small::with_components;
 use super::value::Val;
@@ -32,26 +32,61 @@ impl<'p> Lower<'p> {
     /// `reduce op ne arr`, if `op` works element by element, and all elements of `ne` are the same.
     pub fn reduce_columns(&mut self, op: &Val<'p>, ne: &Val<'p>, arr: &Val<'p>) -> R<Option<Val<'p>>> {
         let n = self.size_of(arr)?;
+        let reduce = |(inputs, lam), op, neutral| Exp::Reduce { width: n, inputs, lam, op, neutral };
+        let Some(leaves) = self.by_column((op, ne, arr), &[], &reduce)? else { return Ok(None) };
+        Ok(Some(with_components(ne, &mut leaves.into_iter())))
+    }
+
+    /// `scan op ne arr`, `exscan op ne arr`, under the same conditions.
+    pub fn scan_columns(
+        &mut self,
+        op: &Val<'p>,
+        ne: &Val<'p>,
+        arr: &Val<'p>,
+        exclusive: bool,
+    ) -> R<Option<Val<'p>>> {
+        let n = self.size_of(arr)?;
+        let scan = |(inputs, lam), op, neutral| Exp::Scan { width: n, inputs, lam, op, neutral, exclusive };
+        let Some(leaves) = self.by_column((op, ne, arr), &[Dim::Size(n)], &scan)? else { return Ok(None) };
+        let mut rows = Vec::new();
+        for leaf in leaves {
+            let ty = self.type_of(self.leaf_var(leaf)?).clone();
+            let column = Val::Array(ty.dims[1], Box::new(Val::Scalar(leaf, ty.prim())));
+            let columns = Val::Array(ty.dims[0], Box::new(column));
+            rows.extend(self.transpose(&columns)?.leaves().into_iter().map(|l| l.0));
+        }
+        self.with_leaves(arr, rows).map(Some)
+    }
+
+    /// What an operation over elements, `make`, results in for each column, arrays of these dimensions.
+    fn by_column(
+        &mut self,
+        (op, ne, arr): (&Val<'p>, &Val<'p>, &Val<'p>),
+        dims: &[Dim],
+        make: &dyn Fn((Vec<Var>, Lambda), Lambda, Vec<Atom>) -> Exp,
+    ) -> R<Option<Vec<Atom>>> {
+        let n = self.size_of(arr)?;
         let Some(columns) = self.columns(op, ne, arr)? else { return Ok(None) };
         let Columns { width, rows, op, neutral } = columns;
-        let ret = op.ret.clone();
+        let elements = op.ret.clone();
+        let of = |dims: &[Dim]| elements.iter().map(|ty| Type::array(dims.to_vec(), ty.prim())).collect();
+        let ret: Vec<Type> = of(dims);
         let js = self.iota(width);
         let (block, (j, results)) = self.in_block(|lo| {
             let j = lo.param("j", Type::I64);
-            let (lam, is) = (lo.elements_of_column(&rows, j.var.into(), &ret)?, lo.iota(n));
+            let (lam, is) = (lo.elements_of_column(&rows, j.var.into(), &elements)?, lo.iota(n));
             let pat: Vec<Param> = ret.iter().map(|ty| lo.param("r", ty.clone())).collect();
             let results = pat.iter().map(|p| Atom::Var(p.var)).collect();
-            lo.push(pat, Exp::Reduce { width: n, inputs: vec![is], lam, op, neutral });
+            lo.push(pat, make((vec![is], lam), op, neutral));
             Ok((j, results))
         })?;
         let body = Body { stms: block.stms, results };
-        let lam = Lambda { params: vec![j], body, ret: ret.clone(), schedule: Schedule::Free };
-        let size = vec![Dim::Size(width)];
-        let pat: Vec<Param> =
-            ret.iter().map(|ty| self.param("r", Type::array(size.clone(), ty.prim()))).collect();
-        let mut results = pat.iter().map(|p| Atom::Var(p.var)).collect::<Vec<_>>().into_iter();
+        let types: Vec<Type> = of(&[&[Dim::Size(width)], dims].concat());
+        let lam = Lambda { params: vec![j], body, ret, schedule: Schedule::Free };
+        let pat: Vec<Param> = types.into_iter().map(|ty| self.param("r", ty)).collect();
+        let results = pat.iter().map(|p| p.var.into()).collect();
         self.push(pat, Exp::Map { width, inputs: vec![js], lam });
-        Ok(Some(with_components(ne, &mut results)))
+        Ok(Some(results))
     }
 
     /// `reduce_by_index dest op ne is vs`, under the same conditions: one histogram of the elements of all rows.

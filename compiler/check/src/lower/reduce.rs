@@ -136,6 +136,9 @@ impl<'p> Lower<'p> {
         if let Some(done) = self.scan_small(op, &ne, arr, exclusive)? {
             return Ok(done);
         }
+        if let Some(done) = self.scan_columns(op, &ne, arr, exclusive)? {
+            return Ok(done);
+        }
         let n = self.size_of(arr)?;
         let start = Val::Tuple(vec![arr.clone(), Val::i64(Atom::i64(1))]);
         let distance = |lo: &Self, state: &Val<'p>| match lo.field(state, "1")? {

@@ -46,6 +46,14 @@ pub(super) fn chosen(versions: VersionChoice) -> Option<Chosen> {
             format!("one block of rows: for up to {block} of them"),
             format!("blocks of rows, combined: for more than {block} of them"),
         ),
+        VersionChoice::Prefixes { most } => (
+            format!("each column by itself: for up to {most} columns"),
+            format!("row after row: for more than {most} columns"),
+        ),
+        VersionChoice::ColumnPrefixes => (
+            "columns where they are: on a processor".into(),
+            "columns as rows of a scan: on a GPU, or on several ranks".into(),
+        ),
         VersionChoice::Waves => (
             "row after row on one thread: if rows are far apart (never on a GPU, or on several ranks)".into(),
             "one wave after the other: for other orders of elements, or if a check fails".into(),

@@ -92,13 +92,15 @@ impl Flattener<'_> {
     fn longest_row(&mut self, span: Span, lam: &Lambda) -> Longest {
         let threshold = self.threshold(span, Measure::Longest);
         let choice = Choice { span, measure: Measure::Longest };
-        if self.facts.options.target == Target::Gpu || self.measured(choice).is_some() {
-            return Longest { same: threshold, ragged: threshold };
+        let is_gpu = self.facts.options.target == Target::Gpu;
+        if is_gpu || self.measured(choice).is_some() {
+            let inside = if is_gpu { tuning::FEW_INSIDE } else { tuning::LONGEST_INSIDE };
+            return Longest { same: threshold, ragged: threshold, inside };
         }
         let is_wide =
             lam.body.stms.iter().any(|s| matches!(&s.exp, Exp::Reduce { lam, .. } if bytes(lam) > 4));
         let same = if is_wide { tuning::LONGEST_WIDE } else { threshold };
-        let sums = Longest { same, ragged: tuning::LONGEST_RAGGED };
+        let sums = Longest { same, ..Longest::SUMS };
         comparisons(lam).fold(sums, |a, b| if a.same < b.same { b } else { a })
     }
 
@@ -160,7 +162,7 @@ impl Flattener<'_> {
     ) -> Atom {
         let n = self.count(child);
         let enough = self.at_most(Atom::i64(rows), n);
-        let Longest { same, ragged } = longest;
+        let Longest { same, ragged, inside } = longest;
         let mut descs: Vec<Var> = Vec::new();
         for length in lengths {
             match length {
@@ -177,7 +179,7 @@ impl Flattener<'_> {
                 Length::Shared => Atom::bool(true),
                 Length::Inside(a) => {
                     let m = f.host_atom(*a);
-                    f.at_most(m, Atom::i64(tuning::LONGEST_INSIDE))
+                    f.at_most(m, Atom::i64(inside))
                 }
                 Length::Rows(d) => match f.total_of(*d) {
                     Some(total) => {
@@ -264,12 +266,23 @@ struct Longest {
     same: i64,
     /// Of rows of any lengths: those done together wait for the longest of them.
     ragged: i64,
+    /// Of operators inside operators over shared arrays.
+    inside: i64,
 }
 
 impl Longest {
-    const EXTREMA: Longest =
-        Longest { same: tuning::LONGEST_EXTREMA, ragged: tuning::LONGEST_RAGGED_EXTREMA };
-    const OWN: Longest = Longest { same: tuning::LONGEST_OWN, ragged: tuning::LONGEST_OWN };
+    const SUMS: Longest = Longest {
+        same: tuning::LONGEST,
+        ragged: tuning::LONGEST_RAGGED,
+        inside: tuning::LONGEST_INSIDE,
+    };
+    const EXTREMA: Longest = Longest {
+        same: tuning::LONGEST_EXTREMA,
+        ragged: tuning::LONGEST_RAGGED_EXTREMA,
+        ..Longest::SUMS
+    };
+    const OWN: Longest =
+        Longest { same: tuning::LONGEST_OWN, ragged: tuning::LONGEST_OWN, ..Longest::SUMS };
 }
 
 impl Length {
@@ -278,7 +291,7 @@ impl Length {
         match self {
             Length::Same(_) => Some(longest.same),
             Length::Rows(_) => Some(longest.ragged),
-            Length::Inside(_) => Some(tuning::LONGEST_INSIDE),
+            Length::Inside(_) => Some(longest.inside),
             Length::Shared => None,
         }
     }
@@ -335,7 +348,7 @@ fn is_shared(lam: &Lambda, exp: &Exp) -> bool {
         _ => return false,
     };
     let own = matches!(exp, Exp::Reduce { op, .. } if !is_componentwise(op));
-    let few = width.as_i64().is_some_and(|n| n <= tuning::LONGEST_INSIDE);
+    let few = width.as_i64().is_some_and(|n| n <= tuning::FEW_INSIDE);
     let rows =
         inner.params.iter().any(|p| !p.ty.is_scalar()) || inner.body.stms.iter().any(|s| s.exp.is_soac());
     let from_outside = |v: &Var| is_from_outside(lam, *v) || is_iota(lam, *v);

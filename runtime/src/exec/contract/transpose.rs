@@ -1,9 +1,10 @@
 //! Transpositions: copies in which neighbours in a row come from places far apart, and neighbours in a column from places next to each other.
 //!
 //! ```text
-//! for every block of rows, for every square tile of it
-//!     copy the tile's part of every column to a buffer                        neighbours are read together
-//!     for every row of the tile: copy it from the buffer                      neighbours are written together
+//! for every block of rows, for every square tile of it, whose elements share their cache lines
+//!     read a few elements of a few columns                     a a a a   b b b b   c c c c   d d d d
+//!     every other step: the first half with the second         a c a c   a c a c   b d b d   b d b d
+//!     write a few elements of a few rows                       a b c d   a b c d   a b c d   a b c d
 //! ```
 
 use crate::array::Array;
@@ -40,16 +41,23 @@ impl Launch<'_> {
             return Ok(false);
         }
         match out.prim().size() {
-            1 => self.transpose_as::<u8>(from, columns, stride, out),
-            2 => self.transpose_as::<u16>(from, columns, stride, out),
-            4 => self.transpose_as::<u32>(from, columns, stride, out),
-            _ => self.transpose_as::<u64>(from, columns, stride, out),
+            1 => self.transpose_as::<u8, 16>(from, columns, stride, out),
+            2 => self.transpose_as::<u16, 8>(from, columns, stride, out),
+            4 => self.transpose_as::<u32, 8>(from, columns, stride, out),
+            _ => self.transpose_as::<u64, 2>(from, columns, stride, out),
         }
         self.check()?;
         Ok(true)
     }
 
-    fn transpose_as<T: Copy + Default>(&self, from: &Factor, columns: usize, stride: isize, out: &Array) {
+    /// With squares of so many rows and columns.
+    fn transpose_as<T: Copy, const SQUARE: usize>(
+        &self,
+        from: &Factor,
+        columns: usize,
+        stride: isize,
+        out: &Array,
+    ) {
         let array = self.captured(from.array) as *const T;
         let first = array.wrapping_offset(self.evaluate(&from.first) as isize);
         let out = out.as_ptr() as *mut T;
@@ -57,44 +65,85 @@ impl Launch<'_> {
         threads::run(self.threads, self.space.rows.div_ceil(BLOCK), |block| {
             if !self.is_cancelled() {
                 // SAFETY: the kernel's body reads these elements without a check, and `out` has one for each.
-                unsafe { all.block(block * BLOCK) };
+                unsafe { all.block::<SQUARE>(block * BLOCK) };
             }
         });
     }
 }
 
-impl<T: Copy + Default> Transposed<T> {
+impl<T: Copy> Transposed<T> {
     /// The rows of a block.
     ///
     /// # Safety
     /// The elements are there, and so are as many places; nobody else writes to those of these rows.
-    unsafe fn block(&self, from: usize) {
+    unsafe fn block<const SQUARE: usize>(&self, from: usize) {
         let to = (from + BLOCK).min(self.rows);
         for column in (0..self.columns).step_by(SIDE) {
             let columns = SIDE.min(self.columns - column);
             for row in (from..to).step_by(SIDE) {
+                let rows = SIDE.min(to - row);
                 // SAFETY: as the caller promises.
-                unsafe { self.tile((row, SIDE.min(to - row)), (column, columns)) };
+                match (rows, columns) {
+                    (SIDE, SIDE) => unsafe { self.tile::<SQUARE>(row, column) },
+                    _ => unsafe { self.part((row, rows), (column, columns)) },
+                }
+            }
+        }
+    }
+
+    /// A tile, square after square.
+    ///
+    /// # Safety
+    /// As for `block`.
+    unsafe fn tile<const SQUARE: usize>(&self, row: usize, column: usize) {
+        for row in (row..row + SIDE).step_by(SQUARE) {
+            for column in (column..column + SIDE).step_by(SQUARE) {
+                // SAFETY: as the caller promises.
+                unsafe { self.square::<SQUARE>(row, column) };
             }
         }
     }
 
     /// # Safety
     /// As for `block`.
-    unsafe fn tile(&self, (row, rows): (usize, usize), (column, columns): (usize, usize)) {
-        let mut tile = [[T::default(); SIDE]; SIDE];
-        for (c, line) in tile.iter_mut().enumerate().take(columns) {
-            let start = self.first.wrapping_offset((column + c) as isize * self.stride).wrapping_add(row);
-            // SAFETY: as the caller promises.
-            unsafe { start.copy_to_nonoverlapping(line.as_mut_ptr(), rows) };
+    #[inline(always)]
+    unsafe fn square<const N: usize>(&self, row: usize, column: usize) {
+        // SAFETY: as the caller promises.
+        let read = |c| unsafe { self.from(row, column + c).cast::<[T; N]>().read_unaligned() };
+        let mut square: [[T; N]; N] = std::array::from_fn(read);
+        for _ in 0..N.ilog2() {
+            square = halves_shuffled(&square);
         }
-        (0..rows).for_each(|r| {
-            let line: [T; SIDE] = std::array::from_fn(|c| tile[c][r]);
+        for (r, line) in square.into_iter().enumerate() {
             // SAFETY: as the caller promises.
-            unsafe {
-                let start = self.out.add((row + r) * self.columns + column);
-                start.copy_from_nonoverlapping(line.as_ptr(), columns);
-            }
-        });
+            unsafe { self.out.add((row + r) * self.columns + column).cast::<[T; N]>().write_unaligned(line) };
+        }
     }
+
+    /// A tile that is not whole.
+    ///
+    /// # Safety
+    /// As for `block`.
+    unsafe fn part(&self, (row, rows): (usize, usize), (column, columns): (usize, usize)) {
+        for r in row..row + rows {
+            for c in column..column + columns {
+                // SAFETY: as the caller promises.
+                unsafe { self.out.add(r * self.columns + c).write(self.from(r, c).read()) };
+            }
+        }
+    }
+
+    fn from(&self, row: usize, column: usize) -> *const T {
+        self.first.wrapping_offset(column as isize * self.stride).wrapping_add(row)
+    }
+}
+
+/// Lines of the first half shuffled with those of the second.
+#[inline(always)]
+fn halves_shuffled<T: Copy, const N: usize>(lines: &[[T; N]; N]) -> [[T; N]; N] {
+    std::array::from_fn(|k| {
+        let (a, b) = (&lines[k / 2], &lines[k / 2 + N / 2]);
+        let first = k % 2 * (N / 2);
+        std::array::from_fn(|i| if i % 2 == 0 { a[first + i / 2] } else { b[first + i / 2] })
+    })
 }

@@ -27,7 +27,7 @@ pub(super) fn sink(body: &mut Body, fuser: &Fuser) {
     let counts = |v: Var| fuser.iotas.contains(&v);
     for at in (0..body.stms.len()).rev() {
         let stm = &body.stms[at];
-        if View::of(&stm.exp, &counts).is_none()
+        if View::of(&stm.exp, &counts).is_none_or(|view| !view.exchanges())
             || tiny::sizes(&stm.pat[0].ty, tuning::TINY_ELEMENTS).is_some()
         {
             continue;

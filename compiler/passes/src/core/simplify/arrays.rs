@@ -140,7 +140,8 @@ fn index(
         }
         made @ Exp::Map { .. } => {
             let view = soac::view(env, &made)?;
-            Exp::Index(env.var(view.of), view.indices(indices)?)
+            let indices = view.indices(indices)?.into_iter().map(|i| env.atom(i)).collect();
+            Exp::Index(env.var(view.of), indices)
         }
         _ => return None,
     };
