@@ -51,7 +51,7 @@ impl Launch<'_> {
     }
 
     /// With squares of so many rows and columns.
-    fn transpose_as<T: Copy, const SQUARE: usize>(
+    fn transpose_as<T: Copy + Default, const SQUARE: usize>(
         &self,
         from: &Factor,
         columns: usize,
@@ -71,7 +71,7 @@ impl Launch<'_> {
     }
 }
 
-impl<T: Copy> Transposed<T> {
+impl<T: Copy + Default> Transposed<T> {
     /// The rows of a block.
     ///
     /// # Safety
@@ -108,15 +108,17 @@ impl<T: Copy> Transposed<T> {
     /// As for `block`.
     #[inline(always)]
     unsafe fn square<const N: usize>(&self, row: usize, column: usize) {
-        // SAFETY: as the caller promises.
-        let read = |c| unsafe { self.from(row, column + c).cast::<[T; N]>().read_unaligned() };
-        let mut square: [[T; N]; N] = std::array::from_fn(read);
+        let mut square = [[T::default(); N]; N];
+        for (c, line) in square.iter_mut().enumerate() {
+            // SAFETY: as the caller promises.
+            *line = unsafe { self.from(row, column + c).cast::<[T; N]>().read_unaligned() };
+        }
         for _ in 0..N.ilog2() {
             square = halves_shuffled(&square);
         }
-        for (r, line) in square.into_iter().enumerate() {
+        for (r, line) in square.iter().enumerate() {
             // SAFETY: as the caller promises.
-            unsafe { self.out.add((row + r) * self.columns + column).cast::<[T; N]>().write_unaligned(line) };
+            unsafe { self.out.add((row + r) * self.columns + column).cast::<[T; N]>().write_unaligned(*line) };
         }
     }
 
@@ -133,6 +135,7 @@ impl<T: Copy> Transposed<T> {
         }
     }
 
+    #[inline(always)]
     fn from(&self, row: usize, column: usize) -> *const T {
         self.first.wrapping_offset(column as isize * self.stride).wrapping_add(row)
     }
@@ -140,10 +143,14 @@ impl<T: Copy> Transposed<T> {
 
 /// Lines of the first half shuffled with those of the second.
 #[inline(always)]
-fn halves_shuffled<T: Copy, const N: usize>(lines: &[[T; N]; N]) -> [[T; N]; N] {
-    std::array::from_fn(|k| {
+fn halves_shuffled<T: Copy + Default, const N: usize>(lines: &[[T; N]; N]) -> [[T; N]; N] {
+    let mut shuffled = [[T::default(); N]; N];
+    for (k, line) in shuffled.iter_mut().enumerate() {
         let (a, b) = (&lines[k / 2], &lines[k / 2 + N / 2]);
         let first = k % 2 * (N / 2);
-        std::array::from_fn(|i| if i % 2 == 0 { a[first + i / 2] } else { b[first + i / 2] })
-    })
+        for i in 0..N / 2 {
+            (line[2 * i], line[2 * i + 1]) = (a[first + i], b[first + i]);
+        }
+    }
+    shuffled
 }

@@ -28,15 +28,27 @@ use par_ir::ty::{Atom, Dim, Type, Var};
 use par_ir::visit::Code;
 use par_runtime::{Prim, Span};
 
+/// Replaces reductions of a block.
+pub(super) fn sweep(block: &mut Block, facts: &Facts, vars: &mut Vars) {
+    let mut stms = Vec::with_capacity(block.stms.len());
+    for stm in std::mem::take(&mut block.stms) {
+        match Reduction::of(&stm, facts) {
+            Some(reduction) => reduction.in_blocks(&stm, &mut stms, vars),
+            None => stms.push(stm),
+        }
+    }
+    block.stms = stms;
+}
+
 /// A reduction along columns.
-pub(super) struct Reduction<'k> {
+struct Reduction<'k> {
     by: ByColumn<'k>,
     op: &'k Lambda,
     neutral: &'k [Atom],
 }
 
 impl<'k> Reduction<'k> {
-    pub(super) fn of(stm: &'k Stm, facts: &Facts) -> Option<Reduction<'k>> {
+    fn of(stm: &'k Stm, facts: &Facts) -> Option<Reduction<'k>> {
         let Op::Kernel(kernel) = &stm.op else { return None };
         let KernelKind::Reduce { op, neutral } = &kernel.kind else { return None };
         let is_plain = stm.pat.len() == neutral.len();
@@ -45,7 +57,7 @@ impl<'k> Reduction<'k> {
     }
 
     /// The statements in place of a reduction.
-    pub(super) fn in_blocks(&self, stm: &Stm, out: &mut Vec<Stm>, vars: &mut Vars) {
+    fn in_blocks(&self, stm: &Stm, out: &mut Vec<Stm>, vars: &mut Vars) {
         let mut host = Host::new(stm, vars);
         let more = host.arith("n", BinOp::Add, self.by.length, Atom::i64(tuning::COLUMN_BLOCK - 1));
         let blocks = host.arith("blocks", BinOp::Quot, more, Atom::i64(tuning::COLUMN_BLOCK));

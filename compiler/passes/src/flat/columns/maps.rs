@@ -20,19 +20,22 @@ use par_ir::prim::BinOp;
 use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::{Code, Subst};
 
-/// Exchanges the dimensions of such maps of a block, the last one first: one may read what another one makes.
+/// Exchanges the dimensions of such maps of a block.
 pub(super) fn sweep(block: &mut Block, facts: &Facts, vars: &mut Vars) {
-    for at in (0..block.stms.len()).rev() {
-        let stm = &block.stms[at];
-        let found = by_column(stm, facts).and_then(|by| {
-            let readers = Readers::of(block, at, (by.columns, by.length), facts)?;
-            Some((by_row(stm, &by, vars), readers))
-        });
-        if let Some((stm, readers)) = found {
-            let made: Vec<Var> = stm.pat.iter().map(|p| p.var).collect();
-            readers.replace(block, at, (vec![stm], &made));
-        }
-    }
+    // Each one may make others such maps: those that read it.
+    while (0..block.stms.len()).any(|at| exchange(block, at, facts, vars)) {}
+}
+
+fn exchange(block: &mut Block, at: usize, facts: &Facts, vars: &mut Vars) -> bool {
+    let stm = &block.stms[at];
+    let Some(by) = by_column(stm, facts) else { return false };
+    let (made, size) = (stm.pat.iter().map(|p| p.var).collect::<Vec<Var>>(), (by.columns, by.length));
+    let Some(readers) = Readers::of(block, at, &made, size, facts, vars) else { return false };
+    let by_row = by_row(stm, &by, vars);
+    let arrays = stm.pat.iter().zip(&by_row.pat).map(|(a, b)| (a.var, b.var)).collect();
+    block.stms[at] = by_row;
+    readers.redirect(block, &arrays, facts, vars);
+    true
 }
 
 /// A map along the columns of one matrix, which does no more in a row than to read.

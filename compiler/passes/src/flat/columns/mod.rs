@@ -1,14 +1,14 @@
-//! Reductions, scans and maps along the columns of matrices go over neighbouring columns together.
+//! Reductions, scans, maps and loops along the columns of matrices go over neighbouring columns together.
 //!
 //! Elements of one column lie far apart in memory, those of neighbouring columns lie together. A kernel with a check keeps its order: the
 //! failing position is to be the first.
 
 mod blocks;
+mod loops;
 mod maps;
 mod prefixes;
 mod readers;
 
-use blocks::Reduction;
 use par_ir::Vars;
 use par_ir::access::{Access, Extent, Facts, Form, Symbol};
 use par_ir::build::Statements;
@@ -28,18 +28,14 @@ pub(crate) fn run(program: &mut Program) {
 }
 
 fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {
-    let mut stms = Vec::with_capacity(block.stms.len());
-    for mut stm in std::mem::take(&mut block.stms) {
-        facts.note(&stm);
+    for stm in &mut block.stms {
+        facts.note(stm);
         stm.op.for_each_block_mut(|b| in_block(b, facts, vars));
-        match Reduction::of(&stm, facts) {
-            Some(reduction) => reduction.in_blocks(&stm, &mut stms, vars),
-            None => stms.push(stm),
-        }
     }
-    block.stms = stms;
     prefixes::sweep(block, facts, vars);
     maps::sweep(block, facts, vars);
+    loops::sweep(block, facts, vars);
+    blocks::sweep(block, facts, vars);
 }
 
 /// Columns of many matrices.
@@ -86,7 +82,6 @@ impl<'k> ByColumn<'k> {
         let element = access.axes().count() - 1;
         let growth = |f: &Form, dim| access.growth(f, Symbol::Index(dim));
         let one = Some(Form::from(1));
-        let is_far = |g: &Option<Form>| *g != one && g.as_ref().is_none_or(|g| !g.is_zero());
         let (mut by_column, mut by_row) = (false, self.stms().any(|s| s.exp.bodies().into_iter().any(loops)));
         for read in access.reads() {
             let (c, e) = (growth(&read.index, element - 1), growth(&read.index, element));
@@ -153,6 +148,11 @@ impl Groups {
         let [matrices, columns] = [&matrix, &column].map(|f| variables(kernel, access, f));
         (rest == column && !matrices.is_empty()).then_some((m, Groups { count, matrices, columns }))
     }
+}
+
+/// True if elements at this distance are no neighbours.
+fn is_far(growth: &Option<Form>) -> bool {
+    *growth != Some(Form::from(1)) && growth.as_ref().is_none_or(|g| !g.is_zero())
 }
 
 /// True if a kernel over columns of many matrices is a product of two matrices, which the executor does in tiles.

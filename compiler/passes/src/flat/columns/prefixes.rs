@@ -32,14 +32,20 @@ pub(super) fn sweep(block: &mut Block, facts: &Facts, vars: &mut Vars) {
     let mut at = 0;
     while at < block.stms.len() {
         let made = Scan::of(&block.stms[at], facts).map(|scan| {
-            let readers = Readers::of(block, at, scan.size(), facts);
+            let made: Vec<Var> = block.stms[at].pat.iter().map(|p| p.var).collect();
+            let readers = Readers::of(block, at, &made, scan.size(), facts, vars);
             (scan.by_column(readers.is_some(), vars), readers)
         });
         let Some(((stms, by_row), readers)) = made else {
             at += 1;
             continue;
         };
-        at += readers.unwrap_or_default().replace(block, at, (stms, &by_row));
+        let made = block.stms[at].pat.iter().map(|p| p.var);
+        let arrays = made.zip(by_row).collect();
+        readers.into_iter().for_each(|readers| readers.redirect(block, &arrays, facts, vars));
+        let count = stms.len();
+        block.stms.splice(at..=at, stms);
+        at += count;
     }
 }
 

@@ -1,57 +1,197 @@
-//! What reads the columns of a matrix by rows, so that it may as well be stored by rows.
+//! What reads the columns of a matrix so that they may as well be stored by rows.
+//!
+//! ```text
+//! xs, columns of length n                                 xs, rows of m
+//! kernel map over rows n [m] { xs[(pos - row*m)*n + row] }    { xs[pos] }
+//! kernel reduce over rows m [n] { xs[pos] }                   { xs[(pos - row*n)*m + row] }
+//! ```
 
+use super::ByColumn;
+use super::loops::InLoops;
 use crate::flat::bulk::reads;
+use par_ir::Vars;
 use par_ir::access::{Access, Facts, Form, Symbol};
+use par_ir::build::Statements;
 use par_ir::core::{self, Exp};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm};
+use par_ir::prim::BinOp;
 use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::Code;
 use std::collections::HashMap;
 
-/// All statements of a block that use what one of its statements makes: maps over the rows of the matrix, each of which reads elements at its own position.
-#[derive(Default)]
-pub(super) struct Readers(Vec<usize>);
+/// All statements of a block that use what one of its statements makes: maps over the rows of the matrix, each of which reads elements at its own
+/// position, kernels that will go along its columns, and loops along them.
+pub(super) struct Readers {
+    places: Vec<(usize, Order)>,
+    size: Size,
+}
+
+/// Columns, and elements of each.
+pub(super) type Size = (Atom, Atom);
+
+enum Order {
+    /// Only the number of elements.
+    None,
+    ByRow,
+    ByColumn,
+    /// Each array that is used, and the readers of what it becomes.
+    InLoops(Vec<(Var, Option<Readers>)>),
+}
 
 impl Readers {
-    /// The readers of what a statement makes, arrays of so many columns of a length; if there are any, and they are all such maps.
-    pub(super) fn of(block: &Block, at: usize, size: (Atom, Atom), facts: &Facts) -> Option<Readers> {
-        let made: Vec<Var> = block.stms[at].pat.iter().map(|p| p.var).collect();
+    /// The readers of arrays of columns that a statement makes; if there are any, and they are all such.
+    pub(super) fn of(
+        block: &Block,
+        at: usize,
+        made: &[Var],
+        size: Size,
+        facts: &Facts,
+        vars: &mut Vars,
+    ) -> Option<Readers> {
         if made.iter().any(|v| block.results.contains(&Atom::Var(*v))) {
             return None;
         }
         let uses = |s: &Stm| made.iter().any(|v| s.op.mentions(*v));
-        let readers: Vec<usize> = (at + 1..block.stms.len()).filter(|i| uses(&block.stms[*i])).collect();
-        let by_row = |i: &usize| reads_by_row(&block.stms[*i], &made, size, facts);
-        (!readers.is_empty() && readers.iter().all(by_row)).then_some(Readers(readers))
+        let users = (at + 1..block.stms.len()).filter(|i| uses(&block.stms[*i]));
+        let mut places = Vec::new();
+        for user in users {
+            if matches!(block.stms[user].op, Op::Length(_)) {
+                places.push((user, Order::None));
+                continue;
+            }
+            let Op::Kernel(k) = &block.stms[user].op else { return None };
+            let order = if reads_by_row(k, made, size, facts) {
+                Order::ByRow
+            } else if goes_along(block, user, made, size, facts, vars) {
+                Order::ByColumn
+            } else {
+                Order::InLoops(in_loops(block, user, made, size, facts, vars)?)
+            };
+            places.push((user, order));
+        }
+        (!places.is_empty()).then_some(Readers { places, size })
     }
 
-    /// Replaces a statement by others, whose results by rows are read then. The number of statements now.
-    pub(super) fn replace(self, block: &mut Block, at: usize, (stms, by_row): (Vec<Stm>, &[Var])) -> usize {
-        let made = block.stms[at].pat.iter().map(|p| p.var);
-        let arrays: HashMap<Var, Var> = made.zip(by_row.iter().copied()).collect();
-        self.0.into_iter().for_each(|reader| read_by_row(&mut block.stms[reader], &arrays));
-        let count = stms.len();
-        block.stms.splice(at..=at, stms);
-        count
+    /// Has the readers read these arrays, stored by rows, in the place of those by columns.
+    pub(super) fn redirect(
+        &self,
+        block: &mut Block,
+        arrays: &HashMap<Var, Var>,
+        facts: &Facts,
+        vars: &mut Vars,
+    ) {
+        for (reader, order) in &self.places {
+            match order {
+                Order::None => {
+                    let names = arrays.iter().map(|(from, to)| (*from, Atom::Var(*to))).collect();
+                    block.stms[*reader].op.substitute(&names);
+                }
+                Order::ByRow => read_by_row(&mut block.stms[*reader], arrays),
+                Order::ByColumn => {
+                    let Op::Kernel(k) = &mut block.stms[*reader].op else { continue };
+                    read_by_column(k, arrays, self.size, vars);
+                }
+                Order::InLoops(all) => {
+                    for (array, next) in all {
+                        let Op::Kernel(k) = &mut block.stms[*reader].op else { continue };
+                        let Some(found) = InLoops::of(k, *array, self.size, facts) else {
+                            unreachable!("the loop has been looked at")
+                        };
+                        found.redirect(k, (*array, arrays[array]), self.size.0, vars);
+                        let made = found.result.map(|i| block.stms[*reader].pat[i].var);
+                        if let (Some(v), Some(next)) = (made, next) {
+                            next.redirect(block, &HashMap::from([(v, v)]), facts, vars);
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 
-fn reads_by_row(stm: &Stm, made: &[Var], (columns, length): (Atom, Atom), facts: &Facts) -> bool {
-    let Op::Kernel(k) = &stm.op else { return false };
-    let is_map = matches!(&k.kind, KernelKind::Map(outs) if outs.iter().all(|o| matches!(o, Out::Elem(_))));
-    if !is_map || k.space != Space::rows(length, Dim::Size(columns)) {
+/// The arrays that a loop along columns uses, and what reads those that it updates; if it uses them as such a loop does.
+fn in_loops(
+    block: &Block,
+    user: usize,
+    made: &[Var],
+    size: Size,
+    facts: &Facts,
+    vars: &mut Vars,
+) -> Option<Vec<(Var, Option<Readers>)>> {
+    let Stm { pat, op: Op::Kernel(k), .. } = &block.stms[user] else { return None };
+    let used = made.iter().filter(|v| k.mentions(**v));
+    let one = |v: &Var| {
+        let found = InLoops::of(k, *v, size, facts)?;
+        let Some(result) = found.result.map(|i| pat[i].var) else { return Some((*v, None)) };
+        let is_used = block.results.contains(&result.into())
+            || block.stms[user + 1..].iter().any(|s| s.op.mentions(result));
+        match is_used {
+            true => Some((*v, Some(Readers::of(block, user, &[result], size, facts, vars)?))),
+            false => Some((*v, None)),
+        }
+    };
+    used.map(one).collect()
+}
+
+fn reads_at(k: &Kernel, made: &[Var], is_here: &dyn Fn(Atom) -> bool) -> bool {
+    let mut here = 0;
+    reads::for_each(&k.body, &mut |arr, i| here += usize::from(made.contains(&arr) && is_here(i)));
+    here == made.iter().map(|v| k.uses_of(*v)).sum::<usize>()
+}
+
+fn reads_by_row(k: &Kernel, made: &[Var], (columns, length): Size, facts: &Facts) -> bool {
+    if !stores(k) || k.space != Space::rows(length, Dim::Size(columns)) {
         return false;
     }
     let access = Access::of(k, facts);
     let [row, column] = [0, 1].map(|d| Form::from(Symbol::Index(d)));
     let here = column.times(&facts.form(length)).map(|start| start.plus(&row));
-    let is_here = |i: Atom| here.is_some() && access.form(i) == here;
-    let mut by_row = 0;
-    reads::for_each(&k.body, &mut |arr, i| by_row += usize::from(made.contains(&arr) && is_here(i)));
-    by_row == made.iter().map(|v| stm.op.uses_of(*v)).sum::<usize>()
+    reads_at(k, made, &|i| here.is_some() && access.form(i) == here)
 }
 
-/// Reads the arrays by rows in the place of those by columns. What only copies is what it copies.
+/// True for a map that does nothing but store elements.
+fn stores(k: &Kernel) -> bool {
+    matches!(&k.kind, KernelKind::Map(outs) if outs.iter().all(|o| matches!(o, Out::Elem(_))))
+}
+
+/// True if a kernel reads the arrays at its own position, and will go along columns if these are stored by rows.
+fn goes_along(block: &Block, user: usize, made: &[Var], size: Size, facts: &Facts, vars: &mut Vars) -> bool {
+    let (columns, length) = size;
+    let Stm { pat, op: Op::Kernel(k), .. } = &block.stms[user] else { return false };
+    let fits = match &k.kind {
+        KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, after: None, .. } => {
+            pat.len() == neutral.len()
+        }
+        _ => stores(k),
+    };
+    let here = Atom::Var(k.pos);
+    if !fits || k.space != Space::rows(columns, Dim::Size(length)) || !reads_at(k, made, &|i| i == here) {
+        return false;
+    }
+    let mut by_column = k.clone();
+    let same = made.iter().map(|v| (*v, *v)).collect();
+    read_by_column(&mut by_column, &same, size, vars);
+    ByColumn::of(&by_column, facts).is_some_and(|by| by.groups.is_none())
+        && (!stores(k) || {
+            let made: Vec<Var> = pat.iter().map(|p| p.var).collect();
+            Readers::of(block, user, &made, size, facts, vars).is_some()
+        })
+}
+
+fn read_by_column(k: &mut Kernel, arrays: &HashMap<Var, Var>, (columns, length): Size, vars: &mut Vars) {
+    let mut code = Statements::new(k.body.stms.first().map_or_else(Default::default, |s| s.span));
+    let start = code.arith("start", BinOp::Mul, k.row.into(), length, vars);
+    let i = code.arith("i", BinOp::Sub, k.pos.into(), start, vars);
+    let first = code.arith("first", BinOp::Mul, i, columns, vars);
+    let at = code.arith("at", BinOp::Add, first, k.row.into(), vars);
+    for (by_column, by_row) in arrays {
+        reads::redirect(&mut k.body, *by_column, &HashMap::from([(k.pos.into(), (*by_row, at))]));
+    }
+    k.body.stms.splice(0..0, code.stms);
+    reads::simplify(k);
+}
+
+/// What only copies is what it copies.
 fn read_by_row(stm: &mut Stm, arrays: &HashMap<Var, Var>) {
     let Op::Kernel(k) = &mut stm.op else { return };
     let pos = Atom::Var(k.pos);

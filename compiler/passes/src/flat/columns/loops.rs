@@ -1,0 +1,217 @@
+//! Loops along columns that update arrays: kernels with a position for each column, to which `length` elements of an array belong.
+//!
+//! ```text
+//! c = kernel map (own t as s) over [m] {                  c = kernel map (own t as s) over [m] {
+//!     let start = pos*n                                       loop s for i < n - 1 do
+//!     loop s for i < n - 1 do                    ==>              s with [(i + 1)*m + pos] = s[i*m + pos] + xs[(i + 1)*m + pos] }
+//!         s with [start + (i + 1)] = s[start + i] + xs[(i + 1)*m + pos] }
+//! ```
+//!
+//! Elements of neighbouring columns lie together then, in the arrays that they update as in those that they read.
+
+use super::readers::{Readers, Size};
+use crate::flat::bulk::reads;
+use par_ir::Vars;
+use par_ir::access::{Access, Facts, Form, Symbol};
+use par_ir::build::Statements;
+use par_ir::core::{At, Body, Exp};
+use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm};
+use par_ir::prim::{BinOp, PrimOp};
+use par_ir::ty::{Atom, Var};
+use par_ir::visit::Code;
+use par_runtime::Prim;
+use std::collections::{HashMap, HashSet};
+
+/// Has arrays that are the same everywhere at first, and that such loops update, have their rows together.
+pub(super) fn sweep(block: &mut Block, facts: &Facts, vars: &mut Vars) {
+    for at in 0..block.stms.len() {
+        let (Op::Replicate(..), [p]) = (&block.stms[at].op, &block.stms[at].pat[..]) else { continue };
+        let array = p.var;
+        let Some(size) = block.stms[at + 1..].iter().find_map(|s| size_of_updated(s, array, facts)) else {
+            continue;
+        };
+        if let Some(readers) = Readers::of(block, at, &[array], size, facts, vars) {
+            readers.redirect(block, &HashMap::from([(array, array)]), facts, vars);
+        }
+    }
+}
+
+/// Columns, and elements of each, of an array that a kernel updates which reads neighbours in neighbouring columns.
+fn size_of_updated(stm: &Stm, array: Var, facts: &Facts) -> Option<Size> {
+    let Op::Kernel(k) = &stm.op else { return None };
+    let KernelKind::Map(outs) = &k.kind else { return None };
+    outs.iter().find(|o| matches!(o, Out::Own { dest, .. } if *dest == array))?;
+    let columns = k.space.as_flat()?;
+    let access = Access::of(k, facts);
+    let grows = |read: &Form, by: &Form| access.growth(read, Symbol::Index(0)).as_ref() == Some(by);
+    let by_column = access.reads().any(|r| grows(&r.index, &Form::from(1)));
+    let length = lengths(&k.body, k.pos)
+        .into_iter()
+        .find(|n| InLoops::of(k, array, (columns, *n), facts).is_some())?;
+    by_column.then_some((columns, length))
+}
+
+/// What a body multiplies the number of its position by.
+fn lengths(body: &Body, pos: Var) -> Vec<Atom> {
+    let mut found = Vec::new();
+    for stm in &body.stms {
+        if let Exp::Prim(PrimOp::Bin(BinOp::Mul, Prim::I64), xs) = &stm.exp
+            && xs.contains(&pos.into())
+        {
+            found.extend(xs.iter().filter(|x| **x != pos.into()));
+        }
+        stm.exp.bodies().into_iter().for_each(|b| found.extend(lengths(b, pos)));
+    }
+    found
+}
+
+/// What a kernel with a position for each column does with an array of columns.
+pub(super) struct InLoops {
+    /// The number of the kernel's result, if it updates the array.
+    pub(super) result: Option<usize>,
+    /// Variables that are the array, or versions of it.
+    versions: HashSet<Var>,
+    /// Of each index: the number of the element in its column.
+    elements: HashMap<Atom, Atom>,
+}
+
+impl InLoops {
+    /// If all of a kernel's reads and updates of the array are elements of its own column.
+    pub(super) fn of(k: &Kernel, array: Var, size: Size, facts: &Facts) -> Option<InLoops> {
+        let KernelKind::Map(outs) = &k.kind else { return None };
+        let is_own = |o: &Out| matches!(o, Out::Own { .. } | Out::Elem(_));
+        if !outs.iter().all(is_own) || k.space != Space::flat(size.0) || !k.prologue.is_empty() {
+            return None;
+        }
+        let mut versions = HashSet::from([array]);
+        let state = |o: &Out| match o {
+            Out::Own { dest, state } if *dest == array => Some(state.var),
+            _ => None,
+        };
+        let result = outs.iter().position(|o| state(o).is_some());
+        versions.extend(outs.iter().filter_map(state));
+        note_versions(&k.body, &mut versions);
+        let mut found = InLoops { result, versions, elements: HashMap::new() };
+        note_elements(
+            &k.body,
+            &Start { pos: k.pos, length: size.1, facts },
+            &mut HashSet::new(),
+            &mut found.elements,
+        );
+        let uses = if result.is_some() { k.uses_of(array) - 1 } else { k.uses_of(array) };
+        let mut reads = 0;
+        let is_plain = found.accesses(&k.body, &mut |arr, known| {
+            reads += usize::from(arr == array);
+            known
+        });
+        (is_plain && reads == uses).then_some(found)
+    }
+
+    /// True if `f` holds for all reads and updates of elements: the array's variable, and whether it is known which element that is.
+    fn accesses(&self, body: &Body, f: &mut dyn FnMut(Var, bool) -> bool) -> bool {
+        body.stms.iter().all(|stm| {
+            let here = match &stm.exp {
+                Exp::Index(arr, at) if self.versions.contains(arr) => {
+                    f(*arr, at.len() == 1 && self.elements.contains_key(&at[0]))
+                }
+                Exp::Update { arr, at, .. } if self.versions.contains(arr) => {
+                    let known = matches!(at[..], [At::Index(i)] if self.elements.contains_key(&i));
+                    f(*arr, known)
+                }
+                Exp::Call(_, args) => {
+                    args.iter().all(|a| a.var().is_none_or(|v| !self.versions.contains(&v)))
+                }
+                _ => true,
+            };
+            here && stm.exp.bodies().into_iter().all(|b| self.accesses(b, f))
+        })
+    }
+
+    /// Has the kernel use the array with its rows together.
+    pub(super) fn redirect(&self, k: &mut Kernel, (from, to): (Var, Var), columns: Atom, vars: &mut Vars) {
+        let pos = k.pos.into();
+        self.by_row(&mut k.body, (columns, pos), vars);
+        k.substitute(&[(from, to.into())].into());
+        reads::simplify(k);
+    }
+
+    fn by_row(&self, body: &mut Body, (columns, pos): (Atom, Atom), vars: &mut Vars) {
+        let mut stms = Vec::with_capacity(body.stms.len());
+        for mut stm in std::mem::take(&mut body.stms) {
+            stm.exp.for_each_body_mut(|b| self.by_row(b, (columns, pos), vars));
+            let mut code = Statements::new(stm.span);
+            let mut place = |i: Atom| {
+                let start = code.arith("start", BinOp::Mul, self.elements[&i], columns, vars);
+                code.arith("at", BinOp::Add, start, pos, vars)
+            };
+            match &mut stm.exp {
+                Exp::Index(arr, at) if self.versions.contains(arr) => at[0] = place(at[0]),
+                Exp::Update { arr, at, .. } if self.versions.contains(arr) => {
+                    let [At::Index(i)] = at[..] else { unreachable!("only elements are updated") };
+                    at[0] = At::Index(place(i));
+                }
+                _ => {}
+            }
+            stms.extend(code.stms);
+            stms.push(stm);
+        }
+        body.stms = stms;
+    }
+}
+
+/// Adds the variables that are versions of arrays: updates, the state of loops, results of branches.
+fn note_versions(body: &Body, versions: &mut HashSet<Var>) {
+    for stm in &body.stms {
+        let of = |a: &Atom, versions: &HashSet<Var>| a.var().is_some_and(|v| versions.contains(&v));
+        match &stm.exp {
+            Exp::Update { arr, .. } if versions.contains(arr) => _ = versions.insert(stm.pat[0].var),
+            Exp::Atom(a) if of(a, versions) => _ = versions.insert(stm.pat[0].var),
+            Exp::Loop { params, .. } => {
+                for ((p, first), done) in params.iter().zip(&stm.pat) {
+                    if of(first, versions) {
+                        versions.extend([p.var, done.var]);
+                    }
+                }
+            }
+            _ => {}
+        }
+        stm.exp.bodies().into_iter().for_each(|b| note_versions(b, versions));
+        if let Exp::If { then, other, .. } = &stm.exp {
+            for (i, p) in stm.pat.iter().enumerate() {
+                if of(&then.results[i], versions) || of(&other.results[i], versions) {
+                    versions.insert(p.var);
+                }
+            }
+        }
+    }
+}
+
+/// Where the elements of a position begin: at its number times their number.
+struct Start<'s> {
+    pos: Var,
+    length: Atom,
+    facts: &'s Facts,
+}
+
+/// Notes the indices that are such a start and a number.
+fn note_elements(body: &Body, start: &Start, starts: &mut HashSet<Var>, elements: &mut HashMap<Atom, Atom>) {
+    for stm in &body.stms {
+        if let (Exp::Prim(PrimOp::Bin(op, Prim::I64), xs), [p]) = (&stm.exp, &stm.pat[..])
+            && let [a, b] = xs[..]
+        {
+            let is_start = |x: Atom| x.var().is_some_and(|v| starts.contains(&v));
+            let is_length = |x: Atom| start.facts.form(x) == start.facts.form(start.length);
+            let pos = Atom::Var(start.pos);
+            match op {
+                BinOp::Mul if (a == pos && is_length(b)) || (b == pos && is_length(a)) => {
+                    starts.insert(p.var);
+                    elements.insert(p.var.into(), Atom::i64(0));
+                }
+                BinOp::Add if is_start(a) => _ = elements.insert(p.var.into(), b),
+                BinOp::Add if is_start(b) => _ = elements.insert(p.var.into(), a),
+                _ => {}
+            }
+        }
+        stm.exp.bodies().into_iter().for_each(|b| note_elements(b, start, starts, elements));
+    }
+}
