@@ -115,3 +115,23 @@ fn gradients_have_the_descriptors_of_their_arguments() {
         assert_ne!(*gradient, Some(elements.var), "{text}");
     }
 }
+
+snapshot!(
+    a_scan_along_columns,
+    "
+entry main [n] [m] (xs: [n][m]i64) : [n][m]i64 = transpose (map (scan (+) 0) (transpose xs))"
+);
+
+snapshot!(
+    a_loop_along_columns,
+    "
+entry main [n] [m] (xs: [n][m]f32) : [n][m]f32 =
+  transpose (map (\\c -> loop r = copy c for i < n - 1 do r with [i + 1] = r[i] / 2 + c[i + 1]) (transpose xs))"
+);
+
+snapshot!(
+    columns_from_their_means,
+    "
+entry main [n] [m] (xs: [n][m]f32) : [n][m]f32 =
+  transpose (map (\\c -> let mean = f32.sum c / f32.i64 n in map (\\x -> x - mean) c) (transpose xs))"
+);

@@ -260,3 +260,56 @@ fn rows_past_their_ends() {
     // Rows of one length end where the processor foresees it.
     assert_ne!(last("entry main (n: i64) (m: i64) = tabulate_2d n m (\\i j -> i - j)"), groups);
 }
+
+#[test]
+fn columns() {
+    let of = |dims: &str, f: &str| {
+        schedules(&format!("entry main [n] [m] (xs: [n][m]f32) : {dims}f32 = {f} (transpose xs)"))
+    };
+    // Few columns each by itself, many in strips: groups of the loop along a row; then a scan of rows, for GPUs, and its transposition.
+    let scan = of("[n][m]", "transpose <| map (scan (+) 0)");
+    assert_eq!(scan, ["lanes: 4", "one by one", "one by one", "tiles of a transposition"]);
+    // Neighbouring columns have neighbouring elements of what they update, so that nothing is transposed.
+    let step = "r with [i + 1] = r[i] / 2 + c[i + 1]";
+    let updates = of("[n][m]", &format!("transpose <| map (\\c -> loop r = copy c for i < n - 1 do {step})"));
+    assert_eq!(updates, ["lanes: 16", "lanes: 4"]);
+    // A check may end a position that has updated what it reads.
+    let checked = "r with [i + 1] = r[i] / 2 + c[i64.f32 c[i]]";
+    let looks =
+        of("[n][m]", &format!("transpose <| map (\\c -> loop r = copy c for i < n - 1 do {checked})"));
+    assert_eq!(looks.last().map(String::as_str), Some("one by one"));
+    assert_eq!(
+        of("[n][m]", "transpose <| map (\\c -> let s = f32.sum c in map (/ s) c)").pop(),
+        Some("lanes: 16".into())
+    );
+}
+
+#[test]
+fn parts_of_arrays() {
+    // Rows of small matrices are exchanged at places of their own.
+    let eliminate = "entry main [k] [n] (ms: [k][n][n]f64) : [k]f64 =
+      map (\\m -> let (a, d) =
+                   loop (a, d) = (copy m, 1) for i < n do
+                     let p = loop p = i for r in i+1..<n do if f64.abs a[r, i] > f64.abs a[p, i] then r else p
+                     let (ri, rp) = (copy a[i], copy a[p])
+                     let a = a with [i] = rp
+                     let a = a with [p] = ri
+                     let a = loop a for r in i+1..<n do
+                               let f = a[r, i] / a[i, i]
+                               in loop a for c in i..<n do a with [r, c] = a[r, c] - f * a[i, c]
+                     in (a, d * a[i, i])
+                 in d + a[0, 0]) ms";
+    assert!(schedules(eliminate).iter().any(|s| s == "lanes: 4"), "{:?}", schedules(eliminate));
+    // A row that is read again for each of the shared ones.
+    let nearest = "entry main [k] [n] [d] (cs: [k][d]f32) (ps: [n][d]f32) : [n]i64 =
+      map (\\p -> #[sequential] argmin (map (\\c -> f32.sum (map2 (\\x y -> (x - y) * (x - y)) p c)) cs)) ps";
+    assert!(schedules(nearest).iter().all(|s| s.starts_with("lanes")), "{:?}", schedules(nearest));
+    // A histogram of rows updates neighbours.
+    let rows = "entry main [k] [n] [d] (z: [k][d]f32) (is: [n]i64) (ps: [n][d]f32) : [k][d]f32 =
+      reduce_by_index (copy z) (map2 (+)) (replicate d 0) is ps";
+    let shown = |f: par::Failure| f.render(false);
+    let program = compile(rows, "rows.par", &Options::default()).unwrap_or_else(|f| panic!("{}", shown(f)));
+    let flat = program.flat().unwrap_or_else(|f| panic!("{}", shown(f)));
+    let explained = par_codegen::cpu::explained(flat);
+    assert!(explained.iter().any(|(_, s)| s.contains("updates neighbours, in groups")), "{explained:?}");
+}

@@ -58,12 +58,6 @@ impl Statements {
         self.bind(vec![p], Exp::Index(arr, at));
     }
 
-    /// With a statement more.
-    pub fn with(mut self, stm: Stm) -> Statements {
-        self.stms.push(stm);
-        self
-    }
-
     /// Further names of values.
     pub fn names(&mut self, params: &[Param], values: impl IntoIterator<Item = Atom>) {
         params.iter().zip(values).for_each(|(p, a)| self.bind(vec![p.clone()], Exp::Atom(a)));

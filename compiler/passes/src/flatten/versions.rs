@@ -271,18 +271,11 @@ struct Longest {
 }
 
 impl Longest {
-    const SUMS: Longest = Longest {
-        same: tuning::LONGEST,
-        ragged: tuning::LONGEST_RAGGED,
-        inside: tuning::LONGEST_INSIDE,
-    };
-    const EXTREMA: Longest = Longest {
-        same: tuning::LONGEST_EXTREMA,
-        ragged: tuning::LONGEST_RAGGED_EXTREMA,
-        ..Longest::SUMS
-    };
-    const OWN: Longest =
-        Longest { same: tuning::LONGEST_OWN, ragged: tuning::LONGEST_OWN, ..Longest::SUMS };
+    const SUMS: Longest =
+        Longest { same: tuning::LONGEST, ragged: tuning::LONGEST_RAGGED, inside: tuning::LONGEST_INSIDE };
+    const EXTREMA: Longest =
+        Longest { same: tuning::LONGEST_EXTREMA, ragged: tuning::LONGEST_RAGGED_EXTREMA, ..Longest::SUMS };
+    const OWN: Longest = Longest { same: tuning::LONGEST_OWN, ragged: tuning::LONGEST_OWN, ..Longest::SUMS };
 }
 
 impl Length {

@@ -118,7 +118,9 @@ impl<T: Copy + Default> Transposed<T> {
         }
         for (r, line) in square.iter().enumerate() {
             // SAFETY: as the caller promises.
-            unsafe { self.out.add((row + r) * self.columns + column).cast::<[T; N]>().write_unaligned(*line) };
+            unsafe {
+                self.out.add((row + r) * self.columns + column).cast::<[T; N]>().write_unaligned(*line)
+            };
         }
     }
 

@@ -97,7 +97,7 @@ impl<'k> Reduction<'k> {
 
         let difference = Exp::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), vec![pos.into(), start]);
         code.bind(vec![core::Param { var: column, ty: Type::I64 }], difference);
-        let renamed = self.by.names(&mut code, matrix, column, vars);
+        let renamed = self.by.names(&mut code, matrix, column.into(), vars);
         code.stms.extend(self.by.without_renamed(&self.by.kernel.prologue).substituted(&renamed));
 
         let mut each = Loop::new(span, vars);

@@ -45,10 +45,9 @@ fn size_of_updated(stm: &Stm, array: Var, facts: &Facts) -> Option<Size> {
     let access = Access::of(k, facts);
     let grows = |read: &Form, by: &Form| access.growth(read, Symbol::Index(0)).as_ref() == Some(by);
     let by_column = access.reads().any(|r| grows(&r.index, &Form::from(1)));
-    let length = lengths(&k.body, k.pos)
-        .into_iter()
-        .find(|n| InLoops::of(k, array, (columns, *n), facts).is_some())?;
-    by_column.then_some((columns, length))
+    let sizes = lengths(&k.body, k.pos).into_iter().map(|length| Size { count: None, columns, length });
+    let size = sizes.into_iter().find(|size| InLoops::of(k, array, *size, facts).is_some())?;
+    by_column.then_some(size)
 }
 
 /// What a body multiplies the number of its position by.
@@ -80,7 +79,11 @@ impl InLoops {
     pub(super) fn of(k: &Kernel, array: Var, size: Size, facts: &Facts) -> Option<InLoops> {
         let KernelKind::Map(outs) = &k.kind else { return None };
         let is_own = |o: &Out| matches!(o, Out::Own { .. } | Out::Elem(_));
-        if !outs.iter().all(is_own) || k.space != Space::flat(size.0) || !k.prologue.is_empty() {
+        if !outs.iter().all(is_own)
+            || size.count.is_some()
+            || k.space != Space::flat(size.columns)
+            || !k.prologue.is_empty()
+        {
             return None;
         }
         let mut versions = HashSet::from([array]);
@@ -94,7 +97,7 @@ impl InLoops {
         let mut found = InLoops { result, versions, elements: HashMap::new() };
         note_elements(
             &k.body,
-            &Start { pos: k.pos, length: size.1, facts },
+            &Start { pos: k.pos, length: size.length, facts },
             &mut HashSet::new(),
             &mut found.elements,
         );

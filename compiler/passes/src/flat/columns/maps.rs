@@ -10,15 +10,15 @@
 //! ```
 
 use super::ByColumn;
-use super::readers::Readers;
+use super::readers::{Readers, in_matrix};
 use crate::flat::bulk::reads;
 use par_ir::Vars;
 use par_ir::access::Facts;
-use par_ir::build::Statements;
+use par_ir::build::{Host, Statements};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Space, Stm};
 use par_ir::prim::BinOp;
-use par_ir::ty::{Atom, Dim, Var};
-use par_ir::visit::{Code, Subst};
+use par_ir::ty::{Dim, Var};
+use par_ir::visit::Code;
 
 /// Exchanges the dimensions of such maps of a block.
 pub(super) fn sweep(block: &mut Block, facts: &Facts, vars: &mut Vars) {
@@ -29,41 +29,48 @@ pub(super) fn sweep(block: &mut Block, facts: &Facts, vars: &mut Vars) {
 fn exchange(block: &mut Block, at: usize, facts: &Facts, vars: &mut Vars) -> bool {
     let stm = &block.stms[at];
     let Some(by) = by_column(stm, facts) else { return false };
-    let (made, size) = (stm.pat.iter().map(|p| p.var).collect::<Vec<Var>>(), (by.columns, by.length));
+    let (made, size) = (stm.pat.iter().map(|p| p.var).collect::<Vec<Var>>(), by.size());
     let Some(readers) = Readers::of(block, at, &made, size, facts, vars) else { return false };
-    let by_row = by_row(stm, &by, vars);
-    let arrays = stm.pat.iter().zip(&by_row.pat).map(|(a, b)| (a.var, b.var)).collect();
-    block.stms[at] = by_row;
+    let mut host = Host::new(stm, vars);
+    let kernel = by_row(&by, &mut host);
+    let pat: Vec<Param> =
+        stm.pat.iter().map(|p| Param { var: host.vars.fresh_like(p.var), ty: p.ty }).collect();
+    let arrays = stm.pat.iter().zip(&pat).map(|(a, b)| (a.var, b.var)).collect();
+    host.bind(pat, Op::Kernel(Box::new(kernel)));
+    let stms = host.stms;
     readers.redirect(block, &arrays, facts, vars);
+    block.stms.splice(at..=at, stms);
     true
 }
 
-/// A map along the columns of one matrix, which does no more in a row than to read.
+/// A map along columns, which does no more in a row than to read.
 fn by_column<'k>(stm: &'k Stm, facts: &Facts) -> Option<ByColumn<'k>> {
     let Op::Kernel(kernel) = &stm.op else { return None };
     let KernelKind::Map(outs) = &kernel.kind else { return None };
     let stores = outs.iter().all(|o| matches!(o, Out::Elem(_)));
-    ByColumn::of(kernel, facts).filter(|by| stores && by.groups.is_none())
+    ByColumn::of(kernel, facts).filter(|_| stores)
 }
 
-fn by_row(stm: &Stm, by: &ByColumn, vars: &mut Vars) -> Stm {
-    let Kernel { kind, body, prologue, row, .. } = by.kernel;
-    let [i, column, pos] = ["row", "column", "pos"].map(|name| vars.fresh(name));
-    let mut code = Statements::new(stm.span);
-    let start = code.arith("start", BinOp::Mul, i.into(), by.columns, vars);
+fn by_row(by: &ByColumn, host: &mut Host) -> Kernel {
+    let Kernel { kind, body, prologue, .. } = by.kernel;
+    let size = by.size();
+    let rows = size.rows(host);
+    let vars = &mut *host.vars;
+    let [row, column, pos] = ["row", "column", "pos"].map(|name| vars.fresh(name));
+    let mut code = Statements::new(host.like.span);
+    let start = code.arith("start", BinOp::Mul, row.into(), by.columns, vars);
+    let (matrix, i) = in_matrix(&mut code, size.count.is_some(), (row.into(), by.length), vars);
     let in_row = std::mem::take(&mut code.stms);
     let number = code.arith("column", BinOp::Sub, pos.into(), start, vars);
-    let mut names = Subst::from([(*row, number)]);
-    names.extend(by.elements.iter().map(|v| (*v, Atom::Var(i))));
+    let mut names = by.names(&mut code, matrix, number, vars);
+    names.extend(by.elements.iter().map(|v| (*v, i)));
     for stms in [prologue, &body.stms] {
         code.stms.extend(by.without_renamed(stms).substituted(&names));
     }
     let body = code.results(body.results.iter().map(|x| x.substituted(&names)).collect());
-    let space = Space::rows(by.length, Dim::Size(by.columns));
-    let index = vec![i, column];
-    let mut kernel = Kernel { kind: kind.clone(), space, index, row: i, pos, prologue: in_row, body };
+    let space = Space::rows(rows, Dim::Size(by.columns));
+    let index = vec![row, column];
+    let mut kernel = Kernel { kind: kind.clone(), space, index, row, pos, prologue: in_row, body };
     reads::simplify(&mut kernel);
-    let kernel = kernel.refreshed(vars);
-    let pat = stm.pat.iter().map(|p| Param { var: vars.fresh_like(p.var), ty: p.ty }).collect();
-    Stm { pat, op: Op::Kernel(Box::new(kernel)), ..stm.clone() }
+    kernel.refreshed(vars)
 }

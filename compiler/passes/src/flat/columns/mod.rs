@@ -19,6 +19,7 @@ use par_ir::prim::BinOp;
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::{Code, Subst};
+use readers::Size;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
@@ -96,14 +97,14 @@ impl<'k> ByColumn<'k> {
     }
 
     /// Current names of the kernel's variables for row, matrix and column.
-    fn names(&self, code: &mut Statements, matrix: Option<Atom>, column: Var, vars: &mut Vars) -> Subst {
+    fn names(&self, code: &mut Statements, matrix: Option<Atom>, column: Atom, vars: &mut Vars) -> Subst {
         let (Some(groups), Some(matrix)) = (&self.groups, matrix) else {
-            return Subst::from([(self.kernel.row, Atom::Var(column))]);
+            return Subst::from([(self.kernel.row, column)]);
         };
         let first = code.arith("first", BinOp::Mul, matrix, self.columns, vars);
-        let row = code.arith("row", BinOp::Add, first, column.into(), vars);
+        let row = code.arith("row", BinOp::Add, first, column, vars);
         let matrices = groups.matrices.iter().map(|v| (*v, matrix));
-        let columns = groups.columns.iter().map(|v| (*v, Atom::Var(column)));
+        let columns = groups.columns.iter().map(|v| (*v, column));
         matrices.chain(columns).chain([(self.kernel.row, row)]).collect()
     }
 
@@ -120,6 +121,11 @@ impl<'k> ByColumn<'k> {
     fn is_renamed(&self, stm: &core::Stm) -> bool {
         let column = |g: &Groups| stm.pat.iter().any(|p| g.columns.contains(&p.var));
         self.is_element(stm) || self.is_matrix(stm) || self.groups.as_ref().is_some_and(column)
+    }
+
+    fn size(&self) -> Size {
+        let count = self.groups.as_ref().map(|g| g.count);
+        Size { count, columns: self.columns, length: self.length }
     }
 
     /// Statements of the kernel without those that compute what is another variable now.

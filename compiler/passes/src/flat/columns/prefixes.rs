@@ -13,18 +13,18 @@
 //! What reads the prefixes by rows reads what is written there. If anything else reads them, they are transposed.
 
 use super::ByColumn;
-use super::readers::Readers;
+use super::readers::{Readers, Size, in_matrix};
 use crate::flat::bulk::reads;
 use par_ir::Vars;
 use par_ir::access::Facts;
 use par_ir::build::{Host, Statements};
-use par_ir::core::{self, Body, Lambda};
+use par_ir::core::{self, Lambda};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Space, Stm, Ty, VersionChoice};
 use par_ir::loops::{Loop, prefixes, update};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type, Var};
-use par_ir::visit::{Code, Subst};
+use par_ir::visit::Code;
 use par_runtime::{Scalar, Span};
 
 /// Replaces scans of a block.
@@ -33,7 +33,7 @@ pub(super) fn sweep(block: &mut Block, facts: &Facts, vars: &mut Vars) {
     while at < block.stms.len() {
         let made = Scan::of(&block.stms[at], facts).map(|scan| {
             let made: Vec<Var> = block.stms[at].pat.iter().map(|p| p.var).collect();
-            let readers = Readers::of(block, at, &made, scan.size(), facts, vars);
+            let readers = Readers::of(block, at, &made, scan.by.size(), facts, vars);
             (scan.by_column(readers.is_some(), vars), readers)
         });
         let Some(((stms, by_row), readers)) = made else {
@@ -49,7 +49,7 @@ pub(super) fn sweep(block: &mut Block, facts: &Facts, vars: &mut Vars) {
     }
 }
 
-/// A scan along the columns of one matrix.
+/// A scan along columns.
 struct Scan<'k> {
     stm: &'k Stm,
     by: ByColumn<'k>,
@@ -64,35 +64,30 @@ impl<'k> Scan<'k> {
         let KernelKind::Scan { op, neutral, exclusive, after: None } = &kernel.kind else { return None };
         let is_plain =
             stm.pat.len() == neutral.len() && op.body.stms.iter().all(|s| s.exp.bodies().is_empty());
-        let by = ByColumn::of(kernel, facts).filter(|by| is_plain && by.groups.is_none())?;
+        let by = ByColumn::of(kernel, facts).filter(|_| is_plain)?;
         Some(Scan { stm, by, op, neutral, exclusive: *exclusive })
-    }
-
-    /// Columns, and elements of each.
-    fn size(&self) -> (Atom, Atom) {
-        (self.by.columns, self.by.length)
     }
 
     /// The statements in place of the scan, and arrays with what it gives, by rows or as it was.
     fn by_column(&self, by_row: bool, vars: &mut Vars) -> (Vec<Stm>, Vec<Var>) {
-        let (columns, length) = self.size();
+        let size = self.by.size();
         let mut host = Host::new(self.stm, vars);
-        let transposed = |host: &mut Host, from: &[Param], (rows, width): (Atom, Atom)| -> Vec<Atom> {
+        let transposed = |host: &mut Host, from: &[Param], size: Size| -> Vec<Atom> {
             let one = |host: &mut Host, p: &Param| {
-                let kernel = transposition(p, (rows, width), host.like.span, host.vars);
+                let kernel = transposition(p, size, host);
                 host.value("t", p.ty, Op::Kernel(Box::new(kernel))).into()
             };
             from.iter().map(|p| one(host, p)).collect()
         };
         let then = host.block(|host| {
             let made = self.where_they_are(host);
-            if by_row { results(&made) } else { transposed(host, &made, (columns, length)) }
+            if by_row { results(&made) } else { transposed(host, &made, size.transposed()) }
         });
         let other = host.block(|host| {
             let same = self.stm.refreshed(host.vars);
             let made = same.pat.clone();
             host.stms.push(same);
-            if by_row { transposed(host, &made, (length, columns)) } else { results(&made) }
+            if by_row { transposed(host, &made, size) } else { results(&made) }
         });
         let like = |p: &Param, vars: &mut Vars| Param {
             var: if by_row { vars.fresh_like(p.var) } else { p.var },
@@ -107,10 +102,10 @@ impl<'k> Scan<'k> {
 
     /// The prefixes of all columns, by rows.
     fn where_they_are(&self, host: &mut Host) -> Vec<Param> {
-        let (columns, length) = self.size();
+        let ByColumn { columns, length, all, .. } = self.by;
         let types = &self.op.ret;
         let cond = host.compare("few", CmpOp::Le, columns, Atom::i64(tuning::FEW_COLUMNS));
-        let len = host.arith("len", BinOp::Mul, columns, length);
+        let len = host.arith("len", BinOp::Mul, all, length);
         let room = |host: &mut Host| -> Vec<(Var, Atom)> {
             let zero = |ty: &Type| Op::Replicate(len, Atom::Const(Scalar::zero(ty.prim())));
             types.iter().map(|ty| (host.value("room", Ty::Array(ty.prim()), zero(ty)), len)).collect()
@@ -122,7 +117,7 @@ impl<'k> Scan<'k> {
         });
         let other = host.block(|host| {
             let last = |(ty, x): (&Type, &Atom)| {
-                (host.value("last", Ty::Array(ty.prim()), Op::Replicate(columns, *x)), columns)
+                (host.value("last", Ty::Array(ty.prim()), Op::Replicate(all, *x)), all)
             };
             let mut dests: Vec<(Var, Atom)> = types.iter().zip(self.neutral).map(last).collect();
             dests.extend(room(host));
@@ -150,48 +145,54 @@ impl<'k> Scan<'k> {
 
     /// Goes down a column; what it has come to is in variables.
     fn each_column(&self, dests: &[(Var, Atom)], span: Span, vars: &mut Vars) -> Kernel {
-        let (Scan { op, neutral, .. }, (columns, length)) = (self, self.size());
-        let pos = vars.fresh("pos");
+        let (Scan { op, neutral, .. }, ByColumn { columns, length, .. }) = (self, &self.by);
+        let mut over = Over::new(self.by.size().count, *columns, span, vars);
         let types = types(dests, &op.ret);
         let [states, written, done] = ["s"; 3].map(|name| like(&types, name, vars));
         let mut each = Loop::new(span, vars);
         each.fold(op, neutral);
         each.state.extend(written.iter().cloned().zip(atoms(&states)));
-        let start = each.code.arith("start", BinOp::Mul, each.index.into(), columns, vars);
-        let at = each.code.arith("at", BinOp::Add, start, pos.into(), vars);
-        let i = each.index;
-        self.combine(&mut each, (i, pos.into()));
+        let place = (over.matrix, each.index.into(), over.number);
+        let at = self.by.size().by_row(&mut each.code, place, vars);
+        self.combine(&mut each, place, vars);
         let prefixes = prefixes(op, self.exclusive);
         let write = |(p, x): (&core::Param, Atom)| update(&mut each.code, p, p.var, &[at], x, vars).into();
         let next: Vec<Atom> = written.iter().zip(prefixes).map(write).collect();
         let pat = [like(&op.ret, "last", vars), done.clone()].concat();
         let next = [op.body.results.clone(), next].concat();
-        let body = Statements::new(span).with(each.finish(length, pat, next)).results(atoms(&done));
-        kernel((dests, &states), pos, columns, body, vars)
+        over.code.stms.push(each.finish(*length, pat, next));
+        over.kernel((dests, &states), atoms(&done), vars)
     }
 
     /// Goes over the rows of a strip of columns; what each column has come to is in arrays.
     fn each_strip(&self, dests: &[(Var, Atom)], strips: Atom, span: Span, vars: &mut Vars) -> Kernel {
-        let (op, (columns, length)) = (self.op, self.size());
-        let pos = vars.fresh("pos");
+        let (op, ByColumn { columns, length, .. }) = (self.op, &self.by);
+        let mut over = Over::new(self.by.size().count, strips, span, vars);
         let types = types(dests, &[&op.ret[..], &op.ret].concat());
         let [states, in_rows, in_row, row_done, done] = ["s"; 5].map(|name| like(&types, name, vars));
-        let mut code = Statements::new(span);
-        let lo = code.arith("lo", BinOp::Mul, pos.into(), Atom::i64(tuning::COLUMN_STRIP), vars);
-        let left = code.arith("left", BinOp::Sub, columns, lo, vars);
+        let code = &mut over.code;
+        let lo = code.arith("lo", BinOp::Mul, over.number, Atom::i64(tuning::COLUMN_STRIP), vars);
+        let left = code.arith("left", BinOp::Sub, *columns, lo, vars);
         let count = code.arith("count", BinOp::Min, left, Atom::i64(tuning::COLUMN_STRIP), vars);
         let mut rows = Loop::new(span, vars);
         rows.state = in_rows.iter().cloned().zip(atoms(&states)).collect();
         let mut row = Loop::new(span, vars);
         row.state = in_row.iter().cloned().zip(atoms(&in_rows)).collect();
         let column = row.code.arith("column", BinOp::Add, lo, row.index.into(), vars);
-        let start = row.code.arith("start", BinOp::Mul, rows.index.into(), columns, vars);
-        let at = row.code.arith("at", BinOp::Add, start, column, vars);
+        let place = (over.matrix, rows.index.into(), column);
+        let at = self.by.size().by_row(&mut row.code, place, vars);
+        let here = match over.matrix {
+            Some(p) => {
+                let first = row.code.arith("first", BinOp::Mul, p, *columns, vars);
+                row.code.arith("here", BinOp::Add, first, column, vars)
+            }
+            None => column,
+        };
         for (p, last) in op.params.iter().zip(&in_row[..op.ret.len()]) {
-            row.code.index(p.clone(), last.var, vec![column]);
+            row.code.index(p.clone(), last.var, vec![here]);
         }
-        self.combine(&mut row, (rows.index, column));
-        let last = op.body.results.iter().map(|x| (*x, column));
+        self.combine(&mut row, place, vars);
+        let last = op.body.results.iter().map(|x| (*x, here));
         let values = last.chain(prefixes(op, self.exclusive).into_iter().map(|x| (x, at)));
         let write = |(p, (x, at)): (&core::Param, (Atom, Atom))| {
             update(&mut row.code, p, p.var, &[at], x, vars).into()
@@ -199,15 +200,15 @@ impl<'k> Scan<'k> {
         let next: Vec<Atom> = in_row.iter().zip(values).map(write).collect();
         rows.code.stms.push(row.finish(count, row_done.clone(), next));
         let next = atoms(&row_done);
-        let body = code.with(rows.finish(length, done.clone(), next)).results(atoms(&done));
-        kernel((dests, &states), pos, strips, body, vars)
+        over.code.stms.push(rows.finish(*length, done.clone(), next));
+        over.kernel((dests, &states), atoms(&done), vars)
     }
 
-    /// Combines the element of a column at the index of a row with what is before it, the operator's first parameters.
-    fn combine(&self, each: &mut Loop, (i, column): (Var, Atom)) {
+    /// Combines the element of a matrix, a row and a column with what is before it, the operator's first parameters.
+    fn combine(&self, each: &mut Loop, (matrix, i, column): (Option<Atom>, Atom, Atom), vars: &mut Vars) {
         let (Scan { op, neutral, .. }, ByColumn { kernel, elements, .. }) = (self, &self.by);
-        let mut names = Subst::from([(kernel.row, column)]);
-        names.extend(elements.iter().map(|v| (*v, i.into())));
+        let mut names = self.by.names(&mut each.code, matrix, column, vars);
+        names.extend(elements.iter().map(|v| (*v, i)));
         for stms in [&kernel.prologue, &kernel.body.stms] {
             each.code.stms.extend(self.by.without_renamed(stms).substituted(&names));
         }
@@ -231,48 +232,68 @@ fn atoms(params: &[core::Param]) -> Vec<Atom> {
     params.iter().map(|p| p.var.into()).collect()
 }
 
-/// A kernel that updates arrays, over so many positions.
-fn kernel(
-    (dests, states): (&[(Var, Atom)], &[core::Param]),
+/// A kernel under construction that updates arrays, with so many positions for each matrix.
+struct Over {
+    space: Space,
+    row: Var,
     pos: Var,
-    width: Atom,
-    body: Body,
-    vars: &mut Vars,
-) -> Kernel {
-    let own =
-        |((dest, _), state): (&(Var, Atom), &core::Param)| Out::Own { dest: *dest, state: state.clone() };
-    let kind = KernelKind::Map(dests.iter().zip(states).map(own).collect());
-    let (space, index, row) = (Space::flat(width), vec![pos], vars.fresh("row"));
-    let mut kernel = Kernel { kind, space, index, row, pos, prologue: vec![], body };
-    reads::simplify(&mut kernel);
-    kernel.refreshed(vars)
+    /// The number of the matrix, if there are many.
+    matrix: Option<Atom>,
+    /// The number of the position in it.
+    number: Atom,
+    code: Statements,
+}
+
+impl Over {
+    fn new(count: Option<Atom>, width: Atom, span: Span, vars: &mut Vars) -> Over {
+        let (row, pos) = (vars.fresh("row"), vars.fresh("pos"));
+        let mut code = Statements::new(span);
+        let Some(count) = count else {
+            return Over { space: Space::flat(width), row, pos, matrix: None, number: pos.into(), code };
+        };
+        let start = code.arith("start", BinOp::Mul, row.into(), width, vars);
+        let number = code.arith("number", BinOp::Sub, pos.into(), start, vars);
+        let space = Space::rows(count, Dim::Size(width));
+        Over { space, row, pos, matrix: Some(row.into()), number, code }
+    }
+
+    fn kernel(
+        self,
+        (dests, states): (&[(Var, Atom)], &[core::Param]),
+        results: Vec<Atom>,
+        vars: &mut Vars,
+    ) -> Kernel {
+        let Over { space, row, pos, code, .. } = self;
+        let own =
+            |((dest, _), state): (&(Var, Atom), &core::Param)| Out::Own { dest: *dest, state: state.clone() };
+        let kind = KernelKind::Map(dests.iter().zip(states).map(own).collect());
+        let index = if space.as_flat().is_some() { vec![pos] } else { vec![row, vars.fresh("i")] };
+        let body = code.results(results);
+        let mut kernel = Kernel { kind, space, index, row, pos, prologue: vec![], body };
+        reads::simplify(&mut kernel);
+        kernel.refreshed(vars)
+    }
 }
 
 fn results(made: &[Param]) -> Vec<Atom> {
     made.iter().map(|p| p.var.into()).collect()
 }
 
-/// The transposed elements of a matrix: so many rows, of this width.
-fn transposition(of: &Param, (rows, width): (Atom, Atom), span: Span, vars: &mut Vars) -> Kernel {
+/// The elements of matrices by rows, of an array with their columns.
+fn transposition(of: &Param, size: Size, host: &mut Host) -> Kernel {
+    let rows = size.rows(host);
+    let (span, vars) = (host.like.span, &mut *host.vars);
     let (row, pos, i) = (vars.fresh("row"), vars.fresh("pos"), vars.fresh("i"));
     let mut code = Statements::new(span);
-    let start = code.arith("start", BinOp::Mul, row.into(), width, vars);
+    let start = code.arith("start", BinOp::Mul, row.into(), size.columns, vars);
+    let (matrix, in_column) = in_matrix(&mut code, size.count.is_some(), (row.into(), size.length), vars);
     let prologue = std::mem::take(&mut code.stms);
     let column = code.arith("column", BinOp::Sub, pos.into(), start, vars);
-    let first = code.arith("first", BinOp::Mul, column, rows, vars);
-    let at = code.arith("at", BinOp::Add, first, row.into(), vars);
+    let at = size.transposed().by_row(&mut code, (matrix, column, in_column), vars);
     let Ty::Array(prim) = of.ty else { unreachable!("scans make arrays") };
     let x = core::Param { var: vars.fresh("x"), ty: Type::scalar(prim) };
     code.index(x.clone(), of.var, vec![at]);
     let body = code.results(vec![x.var.into()]);
-    let space = Space::rows(rows, Dim::Size(width));
-    Kernel {
-        kind: KernelKind::Map(vec![Out::Elem(prim)]),
-        space,
-        index: vec![row, i],
-        row,
-        pos,
-        prologue,
-        body,
-    }
+    let (kind, space) = (KernelKind::Map(vec![Out::Elem(prim)]), Space::rows(rows, Dim::Size(size.columns)));
+    Kernel { kind, space, index: vec![row, i], row, pos, prologue, body }
 }

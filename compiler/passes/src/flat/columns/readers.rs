@@ -10,10 +10,10 @@ use super::ByColumn;
 use super::loops::InLoops;
 use crate::flat::bulk::reads;
 use par_ir::Vars;
-use par_ir::access::{Access, Facts, Form, Symbol};
-use par_ir::build::Statements;
+use par_ir::access::{Access, Extent, Facts, Form, Symbol};
+use par_ir::build::{Host, Statements};
 use par_ir::core::{self, Exp};
-use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm};
+use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Stm};
 use par_ir::prim::BinOp;
 use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::Code;
@@ -26,8 +26,61 @@ pub(super) struct Readers {
     size: Size,
 }
 
-/// Columns, and elements of each.
-pub(super) type Size = (Atom, Atom);
+/// Matrices, if there are many; columns of each; elements of a column.
+#[derive(Clone, Copy)]
+pub(super) struct Size {
+    pub(super) count: Option<Atom>,
+    pub(super) columns: Atom,
+    pub(super) length: Atom,
+}
+
+impl Size {
+    /// The place of an element among rows: of column `c` of matrix `p`.
+    pub(super) fn by_row(
+        self,
+        code: &mut Statements,
+        (p, i, c): (Option<Atom>, Atom, Atom),
+        vars: &mut Vars,
+    ) -> Atom {
+        let row = match p {
+            Some(p) => {
+                let first = code.arith("first", BinOp::Mul, p, self.length, vars);
+                code.arith("row", BinOp::Add, first, i, vars)
+            }
+            None => i,
+        };
+        let start = code.arith("start", BinOp::Mul, row, self.columns, vars);
+        code.arith("at", BinOp::Add, start, c, vars)
+    }
+
+    /// Rows of all matrices.
+    pub(super) fn rows(self, host: &mut Host) -> Atom {
+        match self.count {
+            Some(count) => host.arith("rows", BinOp::Mul, count, self.length),
+            None => self.length,
+        }
+    }
+
+    /// The same matrix by columns.
+    pub(super) fn transposed(self) -> Size {
+        Size { columns: self.length, length: self.columns, ..self }
+    }
+}
+
+/// The matrix that a row is in, of which there are many with `rows` each, and its number there.
+pub(super) fn in_matrix(
+    code: &mut Statements,
+    many: bool,
+    (row, rows): (Atom, Atom),
+    vars: &mut Vars,
+) -> (Option<Atom>, Atom) {
+    if !many {
+        return (None, row);
+    }
+    let p = code.arith("matrix", BinOp::Quot, row, rows, vars);
+    let before = code.arith("before", BinOp::Mul, p, rows, vars);
+    (Some(p), code.arith("row", BinOp::Sub, row, before, vars))
+}
 
 enum Order {
     /// Only the number of elements.
@@ -97,7 +150,7 @@ impl Readers {
                         let Some(found) = InLoops::of(k, *array, self.size, facts) else {
                             unreachable!("the loop has been looked at")
                         };
-                        found.redirect(k, (*array, arrays[array]), self.size.0, vars);
+                        found.redirect(k, (*array, arrays[array]), self.size.columns, vars);
                         let made = found.result.map(|i| block.stms[*reader].pat[i].var);
                         if let (Some(v), Some(next)) = (made, next) {
                             next.redirect(block, &HashMap::from([(v, v)]), facts, vars);
@@ -139,13 +192,26 @@ fn reads_at(k: &Kernel, made: &[Var], is_here: &dyn Fn(Atom) -> bool) -> bool {
     here == made.iter().map(|v| k.uses_of(*v)).sum::<usize>()
 }
 
-fn reads_by_row(k: &Kernel, made: &[Var], (columns, length): Size, facts: &Facts) -> bool {
-    if !stores(k) || k.space != Space::rows(length, Dim::Size(columns)) {
+fn reads_by_row(k: &Kernel, made: &[Var], size: Size, facts: &Facts) -> bool {
+    let Some((rows, Dim::Size(width))) = k.space.as_rows() else { return false };
+    let [count, columns, length] =
+        [size.count.unwrap_or(Atom::i64(1)), size.columns, size.length].map(|a| facts.form(a));
+    let all = count.times(&length);
+    if !stores(k) || width != size.columns || all.is_none() || facts.expanded(&facts.form(rows)) != all {
         return false;
     }
-    let access = Access::of(k, facts);
-    let [row, column] = [0, 1].map(|d| Form::from(Symbol::Index(d)));
-    let here = column.times(&facts.form(length)).map(|start| start.plus(&row));
+    let access = if size.count.is_some() { Access::divided(k, facts) } else { Access::of(k, facts) };
+    let dims = access.axes().count();
+    if dims != 2 + usize::from(size.count.is_some())
+        || *access.axes().extent(dims - 2) != Extent::Size(length.clone())
+    {
+        return false;
+    }
+    let index = |d: usize| Form::from(Symbol::Index(d));
+    let before = if dims == 3 { index(0).times(&columns) } else { Some(Form::from(0)) };
+    let here = before
+        .and_then(|b| b.plus(&index(dims - 1)).times(&length))
+        .map(|start| start.plus(&index(dims - 2)));
     reads_at(k, made, &|i| here.is_some() && access.form(i) == here)
 }
 
@@ -156,7 +222,6 @@ fn stores(k: &Kernel) -> bool {
 
 /// True if a kernel reads the arrays at its own position, and will go along columns if these are stored by rows.
 fn goes_along(block: &Block, user: usize, made: &[Var], size: Size, facts: &Facts, vars: &mut Vars) -> bool {
-    let (columns, length) = size;
     let Stm { pat, op: Op::Kernel(k), .. } = &block.stms[user] else { return false };
     let fits = match &k.kind {
         KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, after: None, .. } => {
@@ -165,25 +230,33 @@ fn goes_along(block: &Block, user: usize, made: &[Var], size: Size, facts: &Fact
         _ => stores(k),
     };
     let here = Atom::Var(k.pos);
-    if !fits || k.space != Space::rows(columns, Dim::Size(length)) || !reads_at(k, made, &|i| i == here) {
+    let of_columns = |rows: Atom| match size.count {
+        Some(count) => {
+            facts.form(count).times(&facts.form(size.columns)) == facts.expanded(&facts.form(rows))
+        }
+        None => rows == size.columns,
+    };
+    let is_over =
+        matches!(k.space.as_rows(), Some((rows, n)) if of_columns(rows) && n == Dim::Size(size.length));
+    if !fits || !is_over || !reads_at(k, made, &|i| i == here) {
         return false;
     }
     let mut by_column = k.clone();
     let same = made.iter().map(|v| (*v, *v)).collect();
     read_by_column(&mut by_column, &same, size, vars);
-    ByColumn::of(&by_column, facts).is_some_and(|by| by.groups.is_none())
+    ByColumn::of(&by_column, facts).is_some_and(|by| by.groups.is_some() == size.count.is_some())
         && (!stores(k) || {
             let made: Vec<Var> = pat.iter().map(|p| p.var).collect();
             Readers::of(block, user, &made, size, facts, vars).is_some()
         })
 }
 
-fn read_by_column(k: &mut Kernel, arrays: &HashMap<Var, Var>, (columns, length): Size, vars: &mut Vars) {
+fn read_by_column(k: &mut Kernel, arrays: &HashMap<Var, Var>, size: Size, vars: &mut Vars) {
     let mut code = Statements::new(k.body.stms.first().map_or_else(Default::default, |s| s.span));
-    let start = code.arith("start", BinOp::Mul, k.row.into(), length, vars);
+    let start = code.arith("start", BinOp::Mul, k.row.into(), size.length, vars);
     let i = code.arith("i", BinOp::Sub, k.pos.into(), start, vars);
-    let first = code.arith("first", BinOp::Mul, i, columns, vars);
-    let at = code.arith("at", BinOp::Add, first, k.row.into(), vars);
+    let (p, c) = in_matrix(&mut code, size.count.is_some(), (k.row.into(), size.columns), vars);
+    let at = size.by_row(&mut code, (p, i, c), vars);
     for (by_column, by_row) in arrays {
         reads::redirect(&mut k.body, *by_column, &HashMap::from([(k.pos.into(), (*by_row, at))]));
     }
