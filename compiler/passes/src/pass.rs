@@ -21,7 +21,7 @@
 //!        bulk             fuses bulk operations
 //!        segments         makes descriptors of rows that a program describes by scatters and scans
 //!        linearise        makes spaces of rows of all spaces, without indices
-//!        columns          reduces along columns in blocks of neighbouring ones
+//!        columns          goes along columns over neighbouring ones together
 //!        strided_checks   makes checks of indices with strides at both ends of a row
 //!        waves            runs waves over a matrix row after row
 //!        in_place_scatters computes elements where they are scattered
@@ -219,7 +219,7 @@ pub const LINEARISE: FlatPass = Pass {
 /// Blocking of reductions along outer dimensions. Last: blocks hide the reduction from fusion.
 pub const COLUMNS: FlatPass = Pass {
     name: "columns",
-    description: "reduces along columns in blocks of neighbouring ones",
+    description: "goes along columns over neighbouring ones together",
     run: columns::run,
 };
 

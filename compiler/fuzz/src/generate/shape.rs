@@ -24,6 +24,7 @@ pub(super) const FORMS: &[Form] = &[
     Form { name: "unflatten", weight: 6, makes: |t| t.rank() > 1, make: unflatten },
     Form { name: "segments", weight: 10, makes: |t| t.rank() > 1, make: segments },
     Form { name: "transpose", weight: 6, makes: |t| t.rank() > 1, make: transpose },
+    Form { name: "columns", weight: 6, makes: |t| t.rank() == 2, make: columns },
     Form { name: "coercion", weight: 1, makes: is_array, make: coercion },
 ];
 
@@ -193,6 +194,35 @@ fn transpose(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let body = g.under(&[(&x, &t), (&i, &I64)], |g| g.exp(&elem, b));
     let rows = format!("map (\\({x}: {t}) -> map (\\({i}: i64) -> {body}) (iota {m})) {xs}");
     Some(format!("(let {m} = {width} in transpose ({rows}))"))
+}
+
+/// What is done with each column of a matrix: maps, scans, and loops that update what is the column's.
+fn columns(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    if g.nest + 2 > super::DEEPEST {
+        return None;
+    }
+    let elem = ty.elem()?.elem()?.clone();
+    let (a, b) = g.halves(fuel);
+    let (matrix, c) = (transpose(g, ty, a)?, g.name());
+    let (r, i, p, q) = (g.name(), g.name(), g.name(), g.name());
+    let next = g.under(&[(&p, &elem), (&q, &elem)], |g| g.exp(&elem, b));
+    let lets = |before: &str, here: &str| format!("let {p} = {before} let {q} = {here} in");
+    let of_column = match g.rng.below(4) {
+        0 => {
+            let update = format!("{r} with [{i} + 1] = {next}");
+            let lets = lets(&format!("{r}[{i}]"), &format!("{c}[{i} + 1]"));
+            format!("loop {r} = copy {c} for {i} < length {c} - 1 do {lets} {update}")
+        }
+        1 => {
+            let update = format!("{r} with [{i}] = {next}");
+            let lets = lets(&format!("{r}[length {c} - 1 - {i}]"), &format!("{c}[{i}]"));
+            format!("loop {r} = copy {c} for {i} < length {c} do {lets} {update}")
+        }
+        2 if elem == I64 => format!("map2 (\\{p} {q} -> {next}) (scan (+) 0 {c}) {c}"),
+        _ => format!("map (\\({q}: {elem}) -> let {p} = {c}[0] in {next}) {c}"),
+    };
+    let done = format!("map (\\({c}: []{elem}) -> {of_column}) (transpose ({matrix}))");
+    Some(if g.rng.chance(70) { format!("(transpose ({done}))") } else { format!("({done})") })
 }
 
 /// A length that is checked, and right.

@@ -9,7 +9,8 @@
 //!
 //! Elements of neighbouring columns lie together then, in the arrays that they update as in those that they read.
 
-use super::readers::{Readers, Size};
+use super::readers::Finder;
+use super::size::Size;
 use crate::flat::bulk::reads;
 use par_ir::Vars;
 use par_ir::access::{Access, Facts, Form, Symbol};
@@ -25,12 +26,12 @@ use std::collections::{HashMap, HashSet};
 /// Has arrays that are the same everywhere at first, and that such loops update, have their rows together.
 pub(super) fn sweep(block: &mut Block, facts: &Facts, vars: &mut Vars) {
     for at in 0..block.stms.len() {
-        let (Op::Replicate(..), [p]) = (&block.stms[at].op, &block.stms[at].pat[..]) else { continue };
-        let array = p.var;
-        let Some(size) = block.stms[at + 1..].iter().find_map(|s| size_of_updated(s, array, facts)) else {
-            continue;
-        };
-        if let Some(readers) = Readers::of(block, at, &[array], size, facts, vars) {
+        let (Op::Replicate(len, _), [p]) = (&block.stms[at].op, &block.stms[at].pat[..]) else { continue };
+        let (array, len) = (p.var, facts.form(*len));
+        let size = block.stms[at + 1..].iter().find_map(|s| size_of_updated(s, array, facts));
+        let is_whole = |s: &Size| facts.form(s.columns).times(&facts.form(s.length)) == facts.expanded(&len);
+        let Some(size) = size.filter(is_whole) else { continue };
+        if let Some(readers) = Finder::new(block, size, facts, vars).readers(at, &[array]) {
             readers.redirect(block, &HashMap::from([(array, array)]), facts, vars);
         }
     }

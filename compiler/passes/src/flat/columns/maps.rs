@@ -10,7 +10,8 @@
 //! ```
 
 use super::ByColumn;
-use super::readers::{Readers, in_matrix};
+use super::readers::Finder;
+use super::size::in_matrix;
 use crate::flat::bulk::reads;
 use par_ir::Vars;
 use par_ir::access::Facts;
@@ -30,7 +31,7 @@ fn exchange(block: &mut Block, at: usize, facts: &Facts, vars: &mut Vars) -> boo
     let stm = &block.stms[at];
     let Some(by) = by_column(stm, facts) else { return false };
     let (made, size) = (stm.pat.iter().map(|p| p.var).collect::<Vec<Var>>(), by.size());
-    let Some(readers) = Readers::of(block, at, &made, size, facts, vars) else { return false };
+    let Some(readers) = Finder::new(block, size, facts, vars).readers(at, &made) else { return false };
     let mut host = Host::new(stm, vars);
     let kernel = by_row(&by, &mut host);
     let pat: Vec<Param> =

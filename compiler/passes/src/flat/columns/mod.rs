@@ -8,6 +8,7 @@ mod loops;
 mod maps;
 mod prefixes;
 mod readers;
+mod size;
 
 use par_ir::Vars;
 use par_ir::access::{Access, Extent, Facts, Form, Symbol};
@@ -19,7 +20,7 @@ use par_ir::prim::BinOp;
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::{Code, Subst};
-use readers::Size;
+use size::Size;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {

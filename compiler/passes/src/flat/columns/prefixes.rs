@@ -13,7 +13,8 @@
 //! What reads the prefixes by rows reads what is written there. If anything else reads them, they are transposed.
 
 use super::ByColumn;
-use super::readers::{Readers, Size, in_matrix};
+use super::readers::Finder;
+use super::size::{Size, in_matrix};
 use crate::flat::bulk::reads;
 use par_ir::Vars;
 use par_ir::access::Facts;
@@ -33,7 +34,7 @@ pub(super) fn sweep(block: &mut Block, facts: &Facts, vars: &mut Vars) {
     while at < block.stms.len() {
         let made = Scan::of(&block.stms[at], facts).map(|scan| {
             let made: Vec<Var> = block.stms[at].pat.iter().map(|p| p.var).collect();
-            let readers = Readers::of(block, at, &made, scan.by.size(), facts, vars);
+            let readers = Finder::new(block, scan.by.size(), facts, vars).readers(at, &made);
             (scan.by_column(readers.is_some(), vars), readers)
         });
         let Some(((stms, by_row), readers)) = made else {

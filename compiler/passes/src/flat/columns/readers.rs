@@ -8,13 +8,15 @@
 
 use super::ByColumn;
 use super::loops::InLoops;
+use super::size::{Size, in_matrix};
 use crate::flat::bulk::reads;
 use par_ir::Vars;
 use par_ir::access::{Access, Extent, Facts, Form, Symbol};
-use par_ir::build::{Host, Statements};
+use par_ir::build::Statements;
 use par_ir::core::{self, Exp};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Stm};
 use par_ir::prim::BinOp;
+use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::Code;
 use std::collections::HashMap;
@@ -24,62 +26,6 @@ use std::collections::HashMap;
 pub(super) struct Readers {
     places: Vec<(usize, Order)>,
     size: Size,
-}
-
-/// Matrices, if there are many; columns of each; elements of a column.
-#[derive(Clone, Copy)]
-pub(super) struct Size {
-    pub(super) count: Option<Atom>,
-    pub(super) columns: Atom,
-    pub(super) length: Atom,
-}
-
-impl Size {
-    /// The place of an element among rows: of column `c` of matrix `p`.
-    pub(super) fn by_row(
-        self,
-        code: &mut Statements,
-        (p, i, c): (Option<Atom>, Atom, Atom),
-        vars: &mut Vars,
-    ) -> Atom {
-        let row = match p {
-            Some(p) => {
-                let first = code.arith("first", BinOp::Mul, p, self.length, vars);
-                code.arith("row", BinOp::Add, first, i, vars)
-            }
-            None => i,
-        };
-        let start = code.arith("start", BinOp::Mul, row, self.columns, vars);
-        code.arith("at", BinOp::Add, start, c, vars)
-    }
-
-    /// Rows of all matrices.
-    pub(super) fn rows(self, host: &mut Host) -> Atom {
-        match self.count {
-            Some(count) => host.arith("rows", BinOp::Mul, count, self.length),
-            None => self.length,
-        }
-    }
-
-    /// The same matrix by columns.
-    pub(super) fn transposed(self) -> Size {
-        Size { columns: self.length, length: self.columns, ..self }
-    }
-}
-
-/// The matrix that a row is in, of which there are many with `rows` each, and its number there.
-pub(super) fn in_matrix(
-    code: &mut Statements,
-    many: bool,
-    (row, rows): (Atom, Atom),
-    vars: &mut Vars,
-) -> (Option<Atom>, Atom) {
-    if !many {
-        return (None, row);
-    }
-    let p = code.arith("matrix", BinOp::Quot, row, rows, vars);
-    let before = code.arith("before", BinOp::Mul, p, rows, vars);
-    (Some(p), code.arith("row", BinOp::Sub, row, before, vars))
 }
 
 enum Order {
@@ -92,39 +38,6 @@ enum Order {
 }
 
 impl Readers {
-    /// The readers of arrays of columns that a statement makes; if there are any, and they are all such.
-    pub(super) fn of(
-        block: &Block,
-        at: usize,
-        made: &[Var],
-        size: Size,
-        facts: &Facts,
-        vars: &mut Vars,
-    ) -> Option<Readers> {
-        if made.iter().any(|v| block.results.contains(&Atom::Var(*v))) {
-            return None;
-        }
-        let uses = |s: &Stm| made.iter().any(|v| s.op.mentions(*v));
-        let users = (at + 1..block.stms.len()).filter(|i| uses(&block.stms[*i]));
-        let mut places = Vec::new();
-        for user in users {
-            if matches!(block.stms[user].op, Op::Length(_)) {
-                places.push((user, Order::None));
-                continue;
-            }
-            let Op::Kernel(k) = &block.stms[user].op else { return None };
-            let order = if reads_by_row(k, made, size, facts) {
-                Order::ByRow
-            } else if goes_along(block, user, made, size, facts, vars) {
-                Order::ByColumn
-            } else {
-                Order::InLoops(in_loops(block, user, made, size, facts, vars)?)
-            };
-            places.push((user, order));
-        }
-        (!places.is_empty()).then_some(Readers { places, size })
-    }
-
     /// Has the readers read these arrays, stored by rows, in the place of those by columns.
     pub(super) fn redirect(
         &self,
@@ -162,28 +75,93 @@ impl Readers {
     }
 }
 
-/// The arrays that a loop along columns uses, and what reads those that it updates; if it uses them as such a loop does.
-fn in_loops(
-    block: &Block,
-    user: usize,
-    made: &[Var],
+/// Finds readers in a block.
+pub(super) struct Finder<'b> {
+    block: &'b Block,
     size: Size,
-    facts: &Facts,
-    vars: &mut Vars,
-) -> Option<Vec<(Var, Option<Readers>)>> {
-    let Stm { pat, op: Op::Kernel(k), .. } = &block.stms[user] else { return None };
-    let used = made.iter().filter(|v| k.mentions(**v));
-    let one = |v: &Var| {
-        let found = InLoops::of(k, *v, size, facts)?;
-        let Some(result) = found.result.map(|i| pat[i].var) else { return Some((*v, None)) };
-        let is_used = block.results.contains(&result.into())
-            || block.stms[user + 1..].iter().any(|s| s.op.mentions(result));
-        match is_used {
-            true => Some((*v, Some(Readers::of(block, user, &[result], size, facts, vars)?))),
-            false => Some((*v, None)),
+    facts: &'b Facts,
+    vars: &'b mut Vars,
+    /// Readers of readers are looked for so far, since there may be as many ways to one as two to that power.
+    depth: usize,
+}
+
+impl<'b> Finder<'b> {
+    pub(super) fn new(block: &'b Block, size: Size, facts: &'b Facts, vars: &'b mut Vars) -> Finder<'b> {
+        Finder { block, size, facts, vars, depth: tuning::COLUMN_READERS }
+    }
+
+    /// The readers of arrays of columns that a statement makes; if there are any, and they are all such.
+    pub(super) fn readers(&mut self, at: usize, made: &[Var]) -> Option<Readers> {
+        let block = self.block;
+        if self.depth == 0 || made.iter().any(|v| block.results.contains(&Atom::Var(*v))) {
+            return None;
         }
-    };
-    used.map(one).collect()
+        self.depth -= 1;
+        let uses = |s: &Stm| made.iter().any(|v| s.op.mentions(*v));
+        let users = (at + 1..block.stms.len()).filter(|i| uses(&block.stms[*i]));
+        let places: Option<Vec<_>> = users.map(|user| Some((user, self.order(user, made)?))).collect();
+        self.depth += 1;
+        places.filter(|places| !places.is_empty()).map(|places| Readers { places, size: self.size })
+    }
+
+    fn order(&mut self, user: usize, made: &[Var]) -> Option<Order> {
+        match &self.block.stms[user].op {
+            Op::Length(_) => Some(Order::None),
+            Op::Kernel(k) if reads_by_row(k, made, self.size, self.facts) => Some(Order::ByRow),
+            Op::Kernel(_) if self.goes_along(user, made) => Some(Order::ByColumn),
+            Op::Kernel(k) => self.in_loops(user, k, made).map(Order::InLoops),
+            _ => None,
+        }
+    }
+
+    /// True if a kernel reads the arrays at its own position, and will go along columns if these are stored by rows.
+    fn goes_along(&mut self, user: usize, made: &[Var]) -> bool {
+        let Stm { pat, op: Op::Kernel(k), .. } = &self.block.stms[user] else { return false };
+        let (size, facts) = (self.size, self.facts);
+        let fits = match &k.kind {
+            KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, after: None, .. } => {
+                pat.len() == neutral.len()
+            }
+            _ => stores(k),
+        };
+        let here = Atom::Var(k.pos);
+        let of_columns = |rows: Atom| match size.count {
+            Some(count) => {
+                facts.form(count).times(&facts.form(size.columns)) == facts.expanded(&facts.form(rows))
+            }
+            None => rows == size.columns,
+        };
+        let is_over =
+            matches!(k.space.as_rows(), Some((rows, n)) if of_columns(rows) && n == Dim::Size(size.length));
+        if !fits || !is_over || !reads_at(k, made, &|i| i == here) {
+            return false;
+        }
+        let mut by_column = k.clone();
+        let same = made.iter().map(|v| (*v, *v)).collect();
+        read_by_column(&mut by_column, &same, size, self.vars);
+        let made: Vec<Var> = pat.iter().map(|p| p.var).collect();
+        ByColumn::of(&by_column, facts).is_some_and(|by| by.groups.is_some() == size.count.is_some())
+            && (!stores(k) || self.readers(user, &made).is_some())
+    }
+
+    /// The arrays that a loop along columns uses, and what reads those that it updates; if it uses them as such a loop does.
+    fn in_loops(&mut self, user: usize, k: &Kernel, made: &[Var]) -> Option<Vec<(Var, Option<Readers>)>> {
+        let block = self.block;
+        let used = made.iter().filter(|v| k.mentions(**v));
+        let one = |v: &Var| {
+            let result = InLoops::of(k, *v, self.size, self.facts)?.result;
+            let result = result.map(|i| block.stms[user].pat[i].var);
+            let is_read = |v: Var| {
+                let later = &block.stms[user + 1..];
+                block.results.contains(&v.into()) || later.iter().any(|s| s.op.mentions(v))
+            };
+            match result.filter(|v| is_read(*v)) {
+                Some(result) => Some((*v, Some(self.readers(user, &[result])?))),
+                None => Some((*v, None)),
+            }
+        };
+        used.map(one).collect()
+    }
 }
 
 fn reads_at(k: &Kernel, made: &[Var], is_here: &dyn Fn(Atom) -> bool) -> bool {
@@ -218,37 +196,6 @@ fn reads_by_row(k: &Kernel, made: &[Var], size: Size, facts: &Facts) -> bool {
 /// True for a map that does nothing but store elements.
 fn stores(k: &Kernel) -> bool {
     matches!(&k.kind, KernelKind::Map(outs) if outs.iter().all(|o| matches!(o, Out::Elem(_))))
-}
-
-/// True if a kernel reads the arrays at its own position, and will go along columns if these are stored by rows.
-fn goes_along(block: &Block, user: usize, made: &[Var], size: Size, facts: &Facts, vars: &mut Vars) -> bool {
-    let Stm { pat, op: Op::Kernel(k), .. } = &block.stms[user] else { return false };
-    let fits = match &k.kind {
-        KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, after: None, .. } => {
-            pat.len() == neutral.len()
-        }
-        _ => stores(k),
-    };
-    let here = Atom::Var(k.pos);
-    let of_columns = |rows: Atom| match size.count {
-        Some(count) => {
-            facts.form(count).times(&facts.form(size.columns)) == facts.expanded(&facts.form(rows))
-        }
-        None => rows == size.columns,
-    };
-    let is_over =
-        matches!(k.space.as_rows(), Some((rows, n)) if of_columns(rows) && n == Dim::Size(size.length));
-    if !fits || !is_over || !reads_at(k, made, &|i| i == here) {
-        return false;
-    }
-    let mut by_column = k.clone();
-    let same = made.iter().map(|v| (*v, *v)).collect();
-    read_by_column(&mut by_column, &same, size, vars);
-    ByColumn::of(&by_column, facts).is_some_and(|by| by.groups.is_some() == size.count.is_some())
-        && (!stores(k) || {
-            let made: Vec<Var> = pat.iter().map(|p| p.var).collect();
-            Readers::of(block, user, &made, size, facts, vars).is_some()
-        })
 }
 
 fn read_by_column(k: &mut Kernel, arrays: &HashMap<Var, Var>, size: Size, vars: &mut Vars) {
