@@ -12,7 +12,8 @@
 //!
 //! Known are: the index of a `for`, the elements of an `iota`, remainders (each with its exclusive upper bound),
 //! these shifted by constants (`is[i + 1]` for `i < n - 1`), ranges (`i + t` for `i < n - t`), that sizes are not negative, and what comparisons with
-//! constants have told (`i - 1` where `i` is not 0), digits (`x & 255`), numbers that were narrower before, and choices between two of these.
+//! constants have told (`i - 1` where `i` is not 0), digits (`x & 255`), numbers that were narrower before, the larger and the smaller of two of these (`max 0 (i - 1)`), and choices
+//! between two.
 
 use super::env::Env;
 use par_ir::access::Interval;
@@ -30,6 +31,31 @@ pub(super) fn less(env: &Env, x: Atom, y: Atom) -> Option<bool> {
 }
 
 fn surely_below(env: &Env, x: Atom, y: Atom) -> bool {
+    all_below(env, x, y, DEPTH)
+}
+
+/// As `surely_below`; of the larger of two numbers both are, of the smaller one is.
+fn all_below(env: &Env, x: Atom, y: Atom, depth: usize) -> bool {
+    let one = |x: &Atom| all_below(env, *x, y, depth - 1);
+    is_below(env, x, y)
+        || match extremum(env, x).filter(|_| depth > 0) {
+            Some((BinOp::Max, xy)) => xy.iter().all(one),
+            Some((_, xy)) => xy.iter().any(one),
+            None => false,
+        }
+}
+
+/// The operands of which a number is the larger one, or the smaller one.
+fn extremum<'e>(env: &'e Env, a: Atom) -> Option<(BinOp, &'e [Atom])> {
+    match env.def_of(a) {
+        Some(Exp::Prim(PrimOp::Bin(op @ (BinOp::Max | BinOp::Min), p), xy)) if p.is_integer() => {
+            Some((*op, xy))
+        }
+        _ => None,
+    }
+}
+
+fn is_below(env: &Env, x: Atom, y: Atom) -> bool {
     let (i, c) = offset(env, x);
     env.uppers(i).iter().any(|&u| reaches(env, u, c, y))
         || remainder_of(env, x).is_some_and(|n| n == y || le_constants(n, y))
@@ -142,6 +168,21 @@ fn at_most(env: &Env, x: Atom, y: Atom) -> bool {
 
 /// `0 <= a` for certain.
 pub(super) fn not_negative(env: &Env, a: Atom) -> bool {
+    none_negative(env, a, DEPTH)
+}
+
+/// As `not_negative`; of the larger of two numbers one is not, of the smaller both.
+fn none_negative(env: &Env, a: Atom, depth: usize) -> bool {
+    let one = |x: &Atom| none_negative(env, *x, depth - 1);
+    is_not_negative(env, a)
+        || match extremum(env, a).filter(|_| depth > 0) {
+            Some((BinOp::Max, xy)) => xy.iter().any(one),
+            Some((_, xy)) => xy.iter().all(one),
+            None => false,
+        }
+}
+
+fn is_not_negative(env: &Env, a: Atom) -> bool {
     match a {
         Atom::Const(c) => !negative(Atom::Const(c)),
         Atom::Var(v) => {
@@ -186,10 +227,7 @@ fn reaches(env: &Env, u: Atom, c: i128, y: Atom) -> bool {
 
 /// The operands of which `u` is the smaller one.
 fn smaller_of<'e>(env: &'e Env, u: Atom) -> Option<&'e [Atom]> {
-    match env.def_of(u) {
-        Some(Exp::Prim(PrimOp::Bin(BinOp::Min, p), xy)) if p.is_integer() => Some(xy),
-        _ => None,
-    }
+    extremum(env, u).filter(|(op, _)| *op == BinOp::Min).map(|(_, xy)| xy)
 }
 
 /// `a` as a size minus a constant: the difference does not overflow.

@@ -90,7 +90,7 @@ impl<'k> ByColumn<'k> {
             by_column |= c == one && is_far(&e);
             by_row |= is_far(&c) && e == one;
         }
-        by_column && !by_row && !self.uses_position()
+        by_column && !by_row && !self.reads_position(&self.kernel.body)
     }
 
     fn stms(&self) -> impl Iterator<Item = &'k core::Stm> {
@@ -135,8 +135,7 @@ impl<'k> ByColumn<'k> {
     }
 
     /// True if anything but the number of the element is computed from the position.
-    fn uses_position(&self) -> bool {
-        let body = &self.kernel.body;
+    fn reads_position(&self, body: &Body) -> bool {
         let pos = self.kernel.pos;
         body.results.contains(&Atom::Var(pos))
             || body.stms.iter().any(|s| s.mentions(pos) && !self.is_element(s))

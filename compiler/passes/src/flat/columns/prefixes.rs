@@ -13,14 +13,14 @@
 //! What reads the prefixes by rows reads what is written there. If anything else reads them, they are transposed.
 
 use super::ByColumn;
-use super::readers::Finder;
+use super::readers::{Finder, only_elements};
 use super::size::{Size, in_matrix};
 use crate::flat::bulk::reads;
 use par_ir::Vars;
 use par_ir::access::Facts;
 use par_ir::build::{Host, Statements};
-use par_ir::core::{self, Lambda};
-use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Space, Stm, Ty, VersionChoice};
+use par_ir::core::{self, Body, Lambda};
+use par_ir::flat::{After, Block, Kernel, KernelKind, Op, Out, Param, Space, Stm, Ty, VersionChoice};
 use par_ir::loops::{Loop, prefixes, update};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::tuning;
@@ -57,16 +57,19 @@ struct Scan<'k> {
     op: &'k Lambda,
     neutral: &'k [Atom],
     exclusive: bool,
+    /// What is done with the prefixes.
+    after: Option<&'k After>,
 }
 
 impl<'k> Scan<'k> {
     fn of(stm: &'k Stm, facts: &Facts) -> Option<Scan<'k>> {
         let Op::Kernel(kernel) = &stm.op else { return None };
-        let KernelKind::Scan { op, neutral, exclusive, after: None } = &kernel.kind else { return None };
-        let is_plain =
-            stm.pat.len() == neutral.len() && op.body.stms.iter().all(|s| s.exp.bodies().is_empty());
-        let by = ByColumn::of(kernel, facts).filter(|_| is_plain)?;
-        Some(Scan { stm, by, op, neutral, exclusive: *exclusive })
+        let KernelKind::Scan { op, neutral, exclusive, after } = &kernel.kind else { return None };
+        let by = ByColumn::of(kernel, facts).filter(|_| only_elements(kernel, stm.pat.len()))?;
+        let is_plain = |body: &Body| body.stms.iter().all(|s| s.exp.bodies().is_empty());
+        let fits = is_plain(&op.body)
+            && after.as_ref().is_none_or(|a| is_plain(&a.body) && !by.reads_position(&a.body));
+        fits.then_some(Scan { stm, by, op, neutral, exclusive: *exclusive, after: after.as_deref() })
     }
 
     /// The statements in place of the scan, and arrays with what it gives, by rows or as it was.
@@ -104,7 +107,7 @@ impl<'k> Scan<'k> {
     /// The prefixes of all columns, by rows.
     fn where_they_are(&self, host: &mut Host) -> Vec<Param> {
         let ByColumn { columns, length, all, .. } = self.by;
-        let types = &self.op.ret;
+        let types = &self.written();
         let cond = host.compare("few", CmpOp::Le, columns, Atom::i64(tuning::FEW_COLUMNS));
         let len = host.arith("len", BinOp::Mul, all, length);
         let room = |host: &mut Host| -> Vec<(Var, Atom)> {
@@ -120,18 +123,28 @@ impl<'k> Scan<'k> {
             let last = |(ty, x): (&Type, &Atom)| {
                 (host.value("last", Ty::Array(ty.prim()), Op::Replicate(all, *x)), all)
             };
-            let mut dests: Vec<(Var, Atom)> = types.iter().zip(self.neutral).map(last).collect();
+            let states = &self.op.ret;
+            let mut dests: Vec<(Var, Atom)> = states.iter().zip(self.neutral).map(last).collect();
             dests.extend(room(host));
             let more = host.arith("n", BinOp::Add, columns, Atom::i64(tuning::COLUMN_STRIP - 1));
             let strips = host.arith("strips", BinOp::Quot, more, Atom::i64(tuning::COLUMN_STRIP));
             let kernel = self.each_strip(&dests, strips, host.like.span, host.vars);
-            let made = self.bind(host, kernel, &[&types[..], types].concat());
-            results(&made[types.len()..])
+            let made = self.bind(host, kernel, &[&states[..], types].concat());
+            results(&made[states.len()..])
         });
         let pat = self.arrays(types, host.vars);
         let versions = Some(VersionChoice::Prefixes { most: tuning::FEW_COLUMNS });
         host.bind(pat.clone(), Op::If { cond, versions, then, other });
         pat
+    }
+
+    /// Types of the elements that are written.
+    fn written(&self) -> Vec<Type> {
+        let prim = |p: &Param| match p.ty {
+            Ty::Array(prim) => Type::scalar(prim),
+            _ => unreachable!("scans make arrays"),
+        };
+        self.stm.pat.iter().map(prim).collect()
     }
 
     fn arrays(&self, types: &[Type], vars: &mut Vars) -> Vec<Param> {
@@ -148,17 +161,16 @@ impl<'k> Scan<'k> {
     fn each_column(&self, dests: &[(Var, Atom)], span: Span, vars: &mut Vars) -> Kernel {
         let (Scan { op, neutral, .. }, ByColumn { columns, length, .. }) = (self, &self.by);
         let mut over = Over::new(self.by.size().count, *columns, span, vars);
-        let types = types(dests, &op.ret);
+        let types = types(dests, &self.written());
         let [states, written, done] = ["s"; 3].map(|name| like(&types, name, vars));
         let mut each = Loop::new(span, vars);
         each.fold(op, neutral);
         each.state.extend(written.iter().cloned().zip(atoms(&states)));
         let place = (over.matrix, each.index.into(), over.number);
         let at = self.by.size().by_row(&mut each.code, place, vars);
-        self.combine(&mut each, place, vars);
-        let prefixes = prefixes(op, self.exclusive);
+        let values = self.combine(&mut each, place, vars);
         let write = |(p, x): (&core::Param, Atom)| update(&mut each.code, p, p.var, &[at], x, vars).into();
-        let next: Vec<Atom> = written.iter().zip(prefixes).map(write).collect();
+        let next: Vec<Atom> = written.iter().zip(values).map(write).collect();
         let pat = [like(&op.ret, "last", vars), done.clone()].concat();
         let next = [op.body.results.clone(), next].concat();
         over.code.stms.push(each.finish(*length, pat, next));
@@ -169,7 +181,7 @@ impl<'k> Scan<'k> {
     fn each_strip(&self, dests: &[(Var, Atom)], strips: Atom, span: Span, vars: &mut Vars) -> Kernel {
         let (op, ByColumn { columns, length, .. }) = (self.op, &self.by);
         let mut over = Over::new(self.by.size().count, strips, span, vars);
-        let types = types(dests, &[&op.ret[..], &op.ret].concat());
+        let types = types(dests, &[&op.ret[..], &self.written()].concat());
         let [states, in_rows, in_row, row_done, done] = ["s"; 5].map(|name| like(&types, name, vars));
         let code = &mut over.code;
         let lo = code.arith("lo", BinOp::Mul, over.number, Atom::i64(tuning::COLUMN_STRIP), vars);
@@ -192,9 +204,9 @@ impl<'k> Scan<'k> {
         for (p, last) in op.params.iter().zip(&in_row[..op.ret.len()]) {
             row.code.index(p.clone(), last.var, vec![here]);
         }
-        self.combine(&mut row, place, vars);
+        let values = self.combine(&mut row, place, vars);
         let last = op.body.results.iter().map(|x| (*x, here));
-        let values = last.chain(prefixes(op, self.exclusive).into_iter().map(|x| (x, at)));
+        let values = last.chain(values.into_iter().map(|x| (x, at)));
         let write = |(p, (x, at)): (&core::Param, (Atom, Atom))| {
             update(&mut row.code, p, p.var, &[at], x, vars).into()
         };
@@ -205,8 +217,13 @@ impl<'k> Scan<'k> {
         over.kernel((dests, &states), atoms(&done), vars)
     }
 
-    /// Combines the element of a matrix, a row and a column with what is before it, the operator's first parameters.
-    fn combine(&self, each: &mut Loop, (matrix, i, column): (Option<Atom>, Atom, Atom), vars: &mut Vars) {
+    /// Combines the element of a matrix, a row and a column with what is before it, the operator's first parameters. What is to be written.
+    fn combine(
+        &self,
+        each: &mut Loop,
+        (matrix, i, column): (Option<Atom>, Atom, Atom),
+        vars: &mut Vars,
+    ) -> Vec<Atom> {
         let (Scan { op, neutral, .. }, ByColumn { kernel, elements, .. }) = (self, &self.by);
         let mut names = self.by.names(&mut each.code, matrix, column, vars);
         names.extend(elements.iter().map(|v| (*v, i)));
@@ -216,6 +233,11 @@ impl<'k> Scan<'k> {
         let values: Vec<Atom> =
             kernel.body.results[..neutral.len()].iter().map(|x| x.substituted(&names)).collect();
         each.combine((*op).clone(), &values);
+        let prefixes = prefixes(op, self.exclusive);
+        let Some(after) = self.after else { return prefixes };
+        each.code.names(&after.params, prefixes);
+        each.code.stms.extend(after.body.stms.substituted(&names));
+        after.body.results.iter().map(|x| x.substituted(&names)).collect()
     }
 }
 

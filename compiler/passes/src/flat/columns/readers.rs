@@ -118,12 +118,7 @@ impl<'b> Finder<'b> {
     fn goes_along(&mut self, user: usize, made: &[Var]) -> bool {
         let Stm { pat, op: Op::Kernel(k), .. } = &self.block.stms[user] else { return false };
         let (size, facts) = (self.size, self.facts);
-        let fits = match &k.kind {
-            KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, after: None, .. } => {
-                pat.len() == neutral.len()
-            }
-            _ => stores(k),
-        };
+        let fits = only_elements(k, pat.len());
         let here = Atom::Var(k.pos);
         let of_columns = |rows: Atom| match size.count {
             Some(count) => {
@@ -191,6 +186,15 @@ fn reads_by_row(k: &Kernel, made: &[Var], size: Size, facts: &Facts) -> bool {
         .and_then(|b| b.plus(&index(dims - 1)).times(&length))
         .map(|start| start.plus(&index(dims - 2)));
     reads_at(k, made, &|i| here.is_some() && access.form(i) == here)
+}
+
+/// True for a kernel with so many results that gives nothing besides what it combines or maps.
+pub(super) fn only_elements(k: &Kernel, results: usize) -> bool {
+    match &k.kind {
+        KernelKind::Scan { after: Some(after), .. } => after.outs.iter().all(|o| matches!(o, Out::Elem(_))),
+        KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, .. } => results == neutral.len(),
+        _ => stores(k),
+    }
 }
 
 /// True for a map that does nothing but store elements.
