@@ -271,6 +271,44 @@ fn neighbours_around_a_ring_are_inside() {
 }
 
 #[test]
+fn neighbours_that_are_clamped_are_inside() {
+    // The one before the first and the one behind the last; two behind the last are not kept from it.
+    assert_shows!(simplified(
+        "fun f@0 (%n: i64, %xs: [%n]f32, %k: i64) -> (%r: [%n]f32) {
+           let (%is: [%n]i64) = iota %n
+           let (%ys: [%n]f32) = map %n (%is) \\(%i: i64) -> (f32) {
+             let (%before: i64) = sub.i64 (%i, 1i64)
+             let (%j: i64) = max.i64 (0i64, %before)
+             let (%a: bool) = lt.i64 (%j, %n)
+             check %a bounds (%j, %n)
+             let (%x: f32) = %xs[%j]
+             let (%last: i64) = sub.i64 (%n, 1i64)
+             let (%after: i64) = add.i64 (%i, 1i64)
+             let (%l: i64) = min.i64 (%after, %last)
+             let (%b: bool) = le.i64 (0i64, %l)
+             let (%c: bool) = lt.i64 (%l, %n)
+             let (%d: bool) = and.bool (%b, %c)
+             check %d bounds (%l, %n)
+             let (%y: f32) = %xs[%l]
+             let (%m: i64) = max.i64 (%after, %before)
+             let (%e: bool) = lt.i64 (%m, %n)
+             check %e bounds (%m, %n)
+             let (%z: f32) = %xs[%m]
+             let (%p: i64) = min.i64 (%last, %k)
+             let (%g: bool) = le.i64 (0i64, %p)
+             check %g bounds (%p, %n)
+             let (%w: f32) = %xs[%p]
+             let (%s: f32) = add.f32 (%x, %y)
+             let (%t: f32) = add.f32 (%z, %w)
+             let (%u: f32) = add.f32 (%s, %t)
+             in (%u)
+           }
+           in (%ys)
+         }"
+    ));
+}
+
+#[test]
 fn harmless_arms_are_done_under_maps() {
     assert_shows!(simplified(
         "fun f@0 (%n: i64, %xs: [%n]i64, %c: bool, %l: i64) -> (%r: [%n]i64, %q: [%n]i64, %t: i64) {
