@@ -82,10 +82,12 @@ impl<T: Copy + Default> Transposed<T> {
             let columns = SIDE.min(self.columns - column);
             for row in (from..to).step_by(SIDE) {
                 let rows = SIDE.min(to - row);
-                // SAFETY: as the caller promises.
-                match (rows, columns) {
-                    (SIDE, SIDE) => unsafe { self.tile::<SQUARE>(row, column) },
-                    _ => unsafe { self.part((row, rows), (column, columns)) },
+                if (rows, columns) == (SIDE, SIDE) {
+                    // SAFETY: as the caller promises.
+                    unsafe { self.tile::<SQUARE>(row, column) };
+                } else {
+                    // SAFETY: as the caller promises.
+                    unsafe { self.part((row, rows), (column, columns)) };
                 }
             }
         }
