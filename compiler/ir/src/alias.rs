@@ -50,6 +50,12 @@ pub fn base(stms: &[Stm], v: Var) -> Var {
 
 /// Adds the arrays that an expression, or code in it, may update in place.
 pub fn updated_by(exp: &Exp, out: &mut Vec<Var>) {
+    updated_itself(exp, out);
+    exp.for_each_body(|b| b.stms.iter().for_each(|s| updated_by(&s.exp, out)));
+}
+
+/// Adds the arrays that an expression itself may update in place, not code in it.
+pub fn updated_itself(exp: &Exp, out: &mut Vec<Var>) {
     match exp {
         Exp::Update { arr, .. } => out.push(*arr),
         Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => out.extend(dests),
@@ -57,5 +63,4 @@ pub fn updated_by(exp: &Exp, out: &mut Vec<Var>) {
         Exp::Call(_, args) => out.extend(args.iter().filter_map(|a| a.var())),
         _ => {}
     }
-    exp.for_each_body(|b| b.stms.iter().for_each(|s| updated_by(&s.exp, out)));
 }

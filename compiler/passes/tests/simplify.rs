@@ -271,6 +271,27 @@ fn neighbours_around_a_ring_are_inside() {
 }
 
 #[test]
+fn what_was_read_before_an_update_is_not_read_again() {
+    // Columns and rows are read through where they come from, unless that has been updated.
+    assert_shows!(simplified(
+        "fun f@0 (%n: i64, %m: [%n][%n]i64, %k: i64) -> (%r: [%n][%n]i64) {
+           let (%is: [%n]i64) = iota %n
+           let (%row: [%n]i64) = %m[%k]
+           let (%column: [%n]i64) = map %n (%is) \\(%i: i64) -> (i64) { let (%x: i64) = %m[%i, %k] in (%x) }
+           let (%a: i64) = %row[3i64]
+           let (%b: i64) = %column[3i64]
+           let (%c: i64) = add.i64 (%a, %b)
+           let (%next: [%n][%n]i64) = %m with [%k, %k] = %c
+           let (%d: i64) = %row[4i64]
+           let (%e: i64) = %column[4i64]
+           let (%g: i64) = add.i64 (%d, %e)
+           let (%last: [%n][%n]i64) = %next with [%k, 0i64] = %g
+           in (%last)
+         }"
+    ));
+}
+
+#[test]
 fn neighbours_that_are_clamped_are_inside() {
     // The one before the first and the one behind the last; two behind the last are not kept from it.
     assert_shows!(simplified(

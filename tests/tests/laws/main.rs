@@ -3,6 +3,7 @@
 
 mod algebra;
 mod chunks;
+mod columns;
 mod control;
 mod matrices;
 mod peak;

@@ -7,7 +7,8 @@
 //!     reduce n (iota n) (\ i -> xs[i, j]) op (+) neutral 0
 //! ```
 //!
-//! What scans give is transposed. In the same way, a histogram of rows is one of their elements. Elements may be several rows of one length. Other operators on rows are combined in rounds, see [`super::reduce`].
+//! A scan's result is transposed back. A histogram of rows is a histogram of their elements. Elements may be tuples of rows of one length. Other operators on rows are
+//! applied in rounds, see [`super::reduce`].
 
 use super::small::with_components;
 use super::value::Val;
@@ -58,7 +59,7 @@ impl<'p> Lower<'p> {
         self.with_leaves(arr, rows).map(Some)
     }
 
-    /// What an operation over elements, `make`, results in for each column, arrays of these dimensions.
+    /// A map over columns of an operation on elements, which `make` builds. Its results for a column have dimensions `dims`.
     fn by_column(
         &mut self,
         (op, ne, arr): (&Val<'p>, &Val<'p>, &Val<'p>),

@@ -196,7 +196,7 @@ fn transpose(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     Some(format!("(let {m} = {width} in transpose ({rows}))"))
 }
 
-/// What is done with each column of a matrix: maps, scans, and loops that update what is the column's.
+/// A map over the columns of a matrix: of a map, a scan, or a loop that updates a copy of the column in place.
 fn columns(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     if g.nest + 2 > super::DEEPEST {
         return None;

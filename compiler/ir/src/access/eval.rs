@@ -6,7 +6,7 @@ use crate::flat::Kernel;
 use crate::prim::{BinOp, CmpOp, PrimOp, UnOp};
 use crate::ty::{Atom, Var};
 use crate::visit::Code;
-use par_runtime::{Prim, Scalar};
+use par_runtime::{CheckKind, Prim, Scalar};
 use std::collections::BTreeSet;
 
 impl Access<'_> {
@@ -48,7 +48,9 @@ impl Access<'_> {
     }
 
     pub(super) fn body(&mut self, body: &Body) {
+        let guards = self.guards.len();
         self.stms(&body.stms);
+        self.guards.truncate(guards);
     }
 
     /// A body that is not always run, or more than once.
@@ -70,12 +72,23 @@ impl Access<'_> {
             }
             (Exp::Prim(op, xs), [p]) => self.prim(p, *op, xs),
             (Exp::Index(array, index), [p]) if index.len() == 1 => self.element(p, *array, index[0]),
+            (Exp::Check { kind: CheckKind::Bounds, args, .. }, []) => self.checked(args),
             (Exp::If { cond, then, other }, pat) => self.branch(stm, pat, *cond, [then, other]),
             (Exp::Loop { params, form, body }, pat) => {
                 self.repeat(stm, params, form, body);
                 pat.iter().for_each(|p| self.other(p, stm));
             }
             (_, pat) => pat.iter().for_each(|p| self.other(p, stm)),
+        }
+    }
+
+    /// Behind a check an index is inside.
+    fn checked(&mut self, args: &[Atom]) {
+        if let [i, n] = args
+            && let (Some(i), Some(n)) = (self.form(*i), self.form(*n))
+        {
+            let left = n.minus(&i).plus(&(-1).into());
+            self.guards.extend([i, left]);
         }
     }
 

@@ -89,7 +89,7 @@ pub struct Read {
     pub array: Var,
     /// The element's index.
     pub index: Form,
-    /// Forms that are not negative there, because of the branches around it.
+    /// Forms that are not negative there, because of the branches around it and the checks before it.
     pub guards: Vec<Form>,
 }
 

@@ -4,6 +4,7 @@ use super::Group;
 use super::class::Class;
 use super::cost::WIDEST;
 use super::division::Division;
+use super::stays;
 use super::value::{Form, Lanes};
 use super::waits::pays_if_long;
 use crate::cpu::convert;
@@ -38,6 +39,7 @@ impl Group<'_, '_> {
 
     fn stm(&mut self, stm: &Stm) -> Result<(), Unsupported> {
         self.note_row(stm);
+        self.has_stored |= self.must_stay && stays::updates(stm);
         let results = match &stm.exp {
             Exp::Atom(a) => vec![self.atom(a)?],
             Exp::Prim(op, xs) => vec![self.operator(*op, xs, stm.pat[0].var)?],

@@ -46,6 +46,7 @@ mod reduce;
 mod rows;
 mod scan;
 mod segments;
+mod stays;
 mod steps;
 mod value;
 mod waits;
@@ -393,6 +394,9 @@ pub struct Group<'e, 'a> {
     /// Where the group leaves to, and whether it may.
     alone: Block,
     leaves: bool,
+    /// It must not be left once it has stored an element, which it has.
+    must_stay: bool,
+    has_stored: bool,
 }
 
 /// The values that groups carry: in lanes, and scalars.
@@ -582,6 +586,8 @@ impl<'a> Emitter<'a> {
             longest: None,
             alone,
             leaves: false,
+            must_stay: false,
+            has_stored: false,
         }
     }
 
@@ -654,6 +660,7 @@ impl Group<'_, '_> {
 
     /// Leaves the group unless the flag is set.
     pub fn stay_if(&mut self, flag: Value) {
+        assert!(!self.has_stored, "a group is left that has updated what it reads");
         let on = self.e.b.create_block();
         let alone = self.alone;
         self.leaves = true;

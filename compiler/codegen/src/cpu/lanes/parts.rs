@@ -25,6 +25,7 @@ const ALIGNMENT: i64 = 64;
 impl Group<'_, '_> {
     /// Fetches the parts of the positions from `pos` of arrays with these lengths. The group is left if one ends before the last part does.
     pub fn fetch_parts(&mut self, parts: &Parts, pos: Value, lengths: &[Value]) -> Result<(), Unsupported> {
+        self.must_stay = parts.stays;
         let mut room = None;
         for (p, len) in parts.arrays.iter().zip(lengths) {
             let Some(size) = p.part else { continue };

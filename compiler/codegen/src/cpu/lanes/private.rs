@@ -20,14 +20,14 @@
 //!
 //! Other arrays, with any number of elements for a position, stay in memory if they are only written: every lane stores its own element. A group
 //! that is left there has stored what single positions store once more. If neighbouring positions have neighbouring elements, these may be read, too, by
-//! groups that are never left. What else is read, too, is read from the nearest cache as long as one
+//! groups that are never left then ([`stays`]). What else is read, too, is read from the nearest cache as long as one
 //! position after the other works on its own: systems with three diagonals and 1024 elements took 3 times as long in lanes.
 
+use super::stays;
 use crate::cpu::fresh::Fresh;
 use crate::free::for_each_use;
 use par_ir::access::{Access, Emit, Facts, Form, Symbol};
 use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
-use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::ty::{Atom, Type};
@@ -53,6 +53,8 @@ pub struct Parts {
     pub body: Body,
     /// Computes the sizes of parts.
     pub sizes: Vec<Stm>,
+    /// An array that stays in memory is read, too: a group must not be left once it has stored an element.
+    pub stays: bool,
     pub arrays: Vec<Private>,
 }
 
@@ -75,16 +77,17 @@ pub fn split(kernel: &Kernel, captures: &[Var], fresh: &Fresh) -> Option<Parts> 
     let none = Facts::default();
     let access = Access::along(kernel.pos, &kernel.body, &none);
     let mut rewriter = Rewriter { access: &access, fresh, parts: HashMap::new() };
-    let (mut sizes, mut arrays) = (vec![], vec![]);
+    let (mut sizes, mut arrays, mut stays) = (vec![], vec![], false);
     for state in states {
         let indices = places.uses.iter().filter(|(array, _)| *array == state.var).map(|(_, i)| *i);
         let is_read = places.read.contains(&state.var);
         let pays = |form: &Form| is_read || form.as_constant().is_some();
         let form = part_of_all(&access, indices);
-        let is_row = form.as_ref().and_then(Form::as_constant) == Some(1) && !kernel.body.has_effect();
+        let is_row = form.as_ref().and_then(Form::as_constant) == Some(1);
         let form = form.filter(|form| pays(form) && fits(form, state.ty.prim()));
         let part = form.and_then(|form| Some((rewriter.emit(&form, Span::default(), &mut sizes)?, form)));
-        if part.is_none() && is_read && !is_row {
+        stays |= part.is_none() && is_read;
+        if stays && !(is_row && stays::stays(&body, kernel.pos, places.of.values().copied(), &access)) {
             return None;
         }
         let (prim, part_size) = (state.ty.prim(), part.as_ref().map(|p| p.0));
@@ -105,7 +108,7 @@ pub fn split(kernel: &Kernel, captures: &[Var], fresh: &Fresh) -> Option<Parts> 
     }
     rewriter.body(&mut body)?;
     remove_unused(&mut body, &mut HashSet::new());
-    (!arrays.is_empty()).then_some(Parts { body, sizes, arrays })
+    (!arrays.is_empty()).then_some(Parts { body, sizes, stays, arrays })
 }
 
 /// The elements that a body reads of arrays that it does not update.

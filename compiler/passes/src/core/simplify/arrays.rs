@@ -147,6 +147,8 @@ fn index(
     };
     match exp {
         Exp::Atom(a) if !env.has_type(a, &p.ty) => None,
+        // That would keep what it was before the update: the update would copy it.
+        Exp::Index(base, _) if env.updated.contains(&env.var(base)) => None,
         exp => Some(exp),
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct Env<'a> {
     /// Exclusive upper bounds of variables that are at least 0.
     ranges: HashMap<Var, Vec<Atom>>,
     known: HashMap<Var, bool>,
+    /// Arrays that may have been updated in place so far: what was read of them before is not read again.
+    pub updated: HashSet<Var>,
     /// Variables that are at least this.
     lowers: HashMap<Var, i128>,
     sizes: HashSet<Var>,
@@ -62,6 +64,7 @@ impl<'a> Env<'a> {
             lowers: HashMap::new(),
             sizes: HashSet::new(),
             seen: HashMap::new(),
+            updated: HashSet::new(),
             trail: Vec::new(),
         }
     }

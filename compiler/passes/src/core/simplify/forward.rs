@@ -10,6 +10,7 @@
 
 use super::env::Env;
 use super::{arrays, branch, loops, prim, soac};
+use par_ir::alias::updated_itself;
 use par_ir::core::{Body, Exp, Param, Program, Stm};
 use par_ir::numbering;
 use par_ir::stack::deeper;
@@ -45,6 +46,10 @@ impl Env<'_> {
     /// Rewrites one statement into none, one or several.
     pub fn stm(&mut self, mut stm: Stm, out: &mut Vec<Stm>) {
         stm.exp.for_each_operand_mut(&mut |a| *a = self.atom(*a));
+        let mut updated = Vec::new();
+        updated_itself(&stm.exp, &mut updated);
+        updated.iter_mut().for_each(|v| *v = self.var(*v));
+        self.updated.extend(updated);
         match stm.exp {
             Exp::Check { cond, .. } => self.check(cond, stm, out),
             Exp::If { .. } => branch::simplify(self, stm, out),

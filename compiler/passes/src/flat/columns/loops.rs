@@ -7,13 +7,13 @@
 //!         s with [start + (i + 1)] = s[start + i] + xs[(i + 1)*m + pos] }
 //! ```
 //!
-//! Elements of neighbouring columns lie together then, in the arrays that they update as in those that they read.
+//! The layout of the updated array becomes row-major, as that of the arrays that the loop reads: neighbouring positions access neighbours.
 
 use super::readers::Finder;
 use super::size::Size;
 use crate::flat::bulk::reads;
 use par_ir::Vars;
-use par_ir::access::{Access, Facts, Form, Symbol};
+use par_ir::access::{Access, Facts, Form, Read, Symbol};
 use par_ir::build::Statements;
 use par_ir::core::{At, Body, Exp};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm};
@@ -23,7 +23,7 @@ use par_ir::visit::Code;
 use par_runtime::Prim;
 use std::collections::{HashMap, HashSet};
 
-/// Has arrays that are the same everywhere at first, and that such loops update, have their rows together.
+/// Gives replicated arrays that such loops update a row-major layout.
 pub(super) fn sweep(block: &mut Block, facts: &Facts, vars: &mut Vars) {
     for at in 0..block.stms.len() {
         let (Op::Replicate(len, _), [p]) = (&block.stms[at].op, &block.stms[at].pat[..]) else { continue };
@@ -37,7 +37,7 @@ pub(super) fn sweep(block: &mut Block, facts: &Facts, vars: &mut Vars) {
     }
 }
 
-/// Columns, and elements of each, of an array that a kernel updates which reads neighbours in neighbouring columns.
+/// The size of a column-major array that a kernel updates, if the kernel also reads neighbours at neighbouring positions.
 fn size_of_updated(stm: &Stm, array: Var, facts: &Facts) -> Option<Size> {
     let Op::Kernel(k) = &stm.op else { return None };
     let KernelKind::Map(outs) = &k.kind else { return None };
@@ -51,7 +51,7 @@ fn size_of_updated(stm: &Stm, array: Var, facts: &Facts) -> Option<Size> {
     by_column.then_some(size)
 }
 
-/// What a body multiplies the number of its position by.
+/// Factors by which the position is multiplied: candidates for the length of a column.
 fn lengths(body: &Body, pos: Var) -> Vec<Atom> {
     let mut found = Vec::new();
     for stm in &body.stms {
@@ -65,7 +65,7 @@ fn lengths(body: &Body, pos: Var) -> Vec<Atom> {
     found
 }
 
-/// What a kernel with a position for each column does with an array of columns.
+/// Accesses to a column-major array by a kernel with one position per column.
 pub(super) struct InLoops {
     /// The number of the kernel's result, if it updates the array.
     pub(super) result: Option<usize>,
@@ -76,7 +76,7 @@ pub(super) struct InLoops {
 }
 
 impl InLoops {
-    /// If all of a kernel's reads and updates of the array are elements of its own column.
+    /// Those of a kernel, if each stays in the column of its position.
     pub(super) fn of(k: &Kernel, array: Var, size: Size, facts: &Facts) -> Option<InLoops> {
         let KernelKind::Map(outs) = &k.kind else { return None };
         let is_own = |o: &Out| matches!(o, Out::Own { .. } | Out::Elem(_));
@@ -102,36 +102,33 @@ impl InLoops {
             &mut HashSet::new(),
             &mut found.elements,
         );
-        let uses = if result.is_some() { k.uses_of(array) - 1 } else { k.uses_of(array) };
-        let mut reads = 0;
-        let is_plain = found.accesses(&k.body, &mut |arr, known| {
-            reads += usize::from(arr == array);
-            known
-        });
-        (is_plain && reads == uses).then_some(found)
+        let uses = k.uses_of(array) - usize::from(result.is_some());
+        let access = Access::of(k, facts);
+        let reads = || access.reads().filter(|r| r.array == array);
+        // What it updates is its own; what others have made might be read beyond the column, as one long array.
+        let is_inside = reads().count() == uses && reads().all(|r| is_inside(r, size.length, &access, facts));
+        (is_inside && found.knows(&k.body)).then_some(found)
     }
 
-    /// True if `f` holds for all reads and updates of elements: the array's variable, and whether it is known which element that is.
-    fn accesses(&self, body: &Body, f: &mut dyn FnMut(Var, bool) -> bool) -> bool {
+    /// True if of all reads and updates it is known which element that is.
+    fn knows(&self, body: &Body) -> bool {
+        let is_version = |v: Var| self.versions.contains(&v);
         body.stms.iter().all(|stm| {
             let here = match &stm.exp {
-                Exp::Index(arr, at) if self.versions.contains(arr) => {
-                    f(*arr, at.len() == 1 && self.elements.contains_key(&at[0]))
+                Exp::Index(arr, at) if is_version(*arr) => {
+                    matches!(at[..], [i] if self.elements.contains_key(&i))
                 }
-                Exp::Update { arr, at, .. } if self.versions.contains(arr) => {
-                    let known = matches!(at[..], [At::Index(i)] if self.elements.contains_key(&i));
-                    f(*arr, known)
+                Exp::Update { arr, at, .. } if is_version(*arr) => {
+                    matches!(at[..], [At::Index(i)] if self.elements.contains_key(&i))
                 }
-                Exp::Call(_, args) => {
-                    args.iter().all(|a| a.var().is_none_or(|v| !self.versions.contains(&v)))
-                }
+                Exp::Call(_, args) => !args.iter().any(|a| a.var().is_some_and(is_version)),
                 _ => true,
             };
-            here && stm.exp.bodies().into_iter().all(|b| self.accesses(b, f))
+            here && stm.exp.bodies().into_iter().all(|b| self.knows(b))
         })
     }
 
-    /// Has the kernel use the array with its rows together.
+    /// Rewrites the accesses for the row-major array `to`.
     pub(super) fn redirect(&self, k: &mut Kernel, (from, to): (Var, Var), columns: Atom, vars: &mut Vars) {
         let pos = k.pos.into();
         self.by_row(&mut k.body, (columns, pos), vars);
@@ -161,6 +158,15 @@ impl InLoops {
         }
         body.stms = stms;
     }
+}
+
+/// True if a read is proved to stay in the column of its position.
+fn is_inside(read: &Read, length: Atom, access: &Access, facts: &Facts) -> bool {
+    let length = facts.form(length);
+    let Some(start) = Form::from(Symbol::Index(0)).times(&length) else { return false };
+    let element = read.index.minus(&start);
+    let left = length.minus(&element).plus(&Form::from(-1));
+    [element, left].iter().all(|f| access.never_negative_where(f, &read.guards))
 }
 
 /// Adds the variables that are versions of arrays: updates, the state of loops, results of branches.

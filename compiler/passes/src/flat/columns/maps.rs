@@ -1,4 +1,4 @@
-//! Maps over columns whose results are read by rows go over rows.
+//! Maps over columns with row-major consumers become maps over rows.
 //!
 //! ```text
 //! ys = kernel map over rows m [n] {                       ys = kernel map over rows n [m] {
@@ -10,13 +10,13 @@
 //! ```
 
 use super::ByColumn;
-use super::readers::Finder;
+use super::readers::{Finder, stores};
 use super::size::in_matrix;
 use crate::flat::bulk::reads;
 use par_ir::Vars;
 use par_ir::access::Facts;
 use par_ir::build::{Host, Statements};
-use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Space, Stm};
+use par_ir::flat::{Block, Kernel, Op, Param, Space, Stm};
 use par_ir::prim::BinOp;
 use par_ir::ty::{Dim, Var};
 use par_ir::visit::Code;
@@ -44,12 +44,10 @@ fn exchange(block: &mut Block, at: usize, facts: &Facts, vars: &mut Vars) -> boo
     true
 }
 
-/// A map along columns, which does no more in a row than to read.
+/// A map along columns.
 fn by_column<'k>(stm: &'k Stm, facts: &Facts) -> Option<ByColumn<'k>> {
     let Op::Kernel(kernel) = &stm.op else { return None };
-    let KernelKind::Map(outs) = &kernel.kind else { return None };
-    let stores = outs.iter().all(|o| matches!(o, Out::Elem(_)));
-    ByColumn::of(kernel, facts).filter(|_| stores)
+    ByColumn::of(kernel, facts).filter(|_| stores(kernel))
 }
 
 fn by_row(by: &ByColumn, host: &mut Host) -> Kernel {

@@ -97,7 +97,7 @@ impl<'k> ByColumn<'k> {
         self.kernel.prologue.iter().chain(&self.kernel.body.stms)
     }
 
-    /// Current names of the kernel's variables for row, matrix and column.
+    /// Substitution for the kernel's variables of row, matrix and column.
     fn names(&self, code: &mut Statements, matrix: Option<Atom>, column: Atom, vars: &mut Vars) -> Subst {
         let (Some(groups), Some(matrix)) = (&self.groups, matrix) else {
             return Subst::from([(self.kernel.row, column)]);

@@ -1,4 +1,4 @@
-//! Scans along columns: each column by itself, its prefixes written where the column is.
+//! Scans along columns, with a row-major result.
 //!
 //! ```text
 //! r = kernel scan (+) over rows m [n] {           t = kernel map (own replicate (m, 0) as last, own replicate (n*m, 0) as s) over [strips] {
@@ -10,7 +10,7 @@
 //!                                                 unless there are few columns
 //! ```
 //!
-//! What reads the prefixes by rows reads what is written there. If anything else reads them, they are transposed.
+//! Consumers that go by rows read that result. For any other consumer it is transposed.
 
 use super::ByColumn;
 use super::readers::{Finder, only_elements};
@@ -57,7 +57,7 @@ struct Scan<'k> {
     op: &'k Lambda,
     neutral: &'k [Atom],
     exclusive: bool,
-    /// What is done with the prefixes.
+    /// The map over the prefixes that is fused with the scan.
     after: Option<&'k After>,
 }
 
@@ -72,7 +72,7 @@ impl<'k> Scan<'k> {
         fits.then_some(Scan { stm, by, op, neutral, exclusive: *exclusive, after: after.as_deref() })
     }
 
-    /// The statements in place of the scan, and arrays with what it gives, by rows or as it was.
+    /// The statements in place of the scan, and its results, row-major or as before.
     fn by_column(&self, by_row: bool, vars: &mut Vars) -> (Vec<Stm>, Vec<Var>) {
         let size = self.by.size();
         let mut host = Host::new(self.stm, vars);
@@ -104,7 +104,7 @@ impl<'k> Scan<'k> {
         (host.stms, made)
     }
 
-    /// The prefixes of all columns, by rows.
+    /// The row-major prefixes of all columns.
     fn where_they_are(&self, host: &mut Host) -> Vec<Param> {
         let ByColumn { columns, length, all, .. } = self.by;
         let types = &self.written();
@@ -157,7 +157,7 @@ impl<'k> Scan<'k> {
         pat
     }
 
-    /// Goes down a column; what it has come to is in variables.
+    /// A position per column; the accumulators are scalars.
     fn each_column(&self, dests: &[(Var, Atom)], span: Span, vars: &mut Vars) -> Kernel {
         let (Scan { op, neutral, .. }, ByColumn { columns, length, .. }) = (self, &self.by);
         let mut over = Over::new(self.by.size().count, *columns, span, vars);
@@ -177,7 +177,7 @@ impl<'k> Scan<'k> {
         over.kernel((dests, &states), atoms(&done), vars)
     }
 
-    /// Goes over the rows of a strip of columns; what each column has come to is in arrays.
+    /// A position per strip of columns, which it scans row after row; the accumulators are arrays.
     fn each_strip(&self, dests: &[(Var, Atom)], strips: Atom, span: Span, vars: &mut Vars) -> Kernel {
         let (op, ByColumn { columns, length, .. }) = (self.op, &self.by);
         let mut over = Over::new(self.by.size().count, strips, span, vars);
@@ -217,7 +217,7 @@ impl<'k> Scan<'k> {
         over.kernel((dests, &states), atoms(&done), vars)
     }
 
-    /// Combines the element of a matrix, a row and a column with what is before it, the operator's first parameters. What is to be written.
+    /// Combines an element, by matrix, row and column, with the accumulators. Results in the values to store.
     fn combine(
         &self,
         each: &mut Loop,
@@ -302,7 +302,7 @@ fn results(made: &[Param]) -> Vec<Atom> {
     made.iter().map(|p| p.var.into()).collect()
 }
 
-/// The elements of matrices by rows, of an array with their columns.
+/// The row-major copy of a column-major array.
 fn transposition(of: &Param, size: Size, host: &mut Host) -> Kernel {
     let rows = size.rows(host);
     let (span, vars) = (host.like.span, &mut *host.vars);

@@ -1,4 +1,4 @@
-//! What reads the columns of a matrix so that they may as well be stored by rows.
+//! Consumers of a column-major array that work as well on its row-major copy.
 //!
 //! ```text
 //! xs, columns of length n                                 xs, rows of m
@@ -21,8 +21,8 @@ use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::Code;
 use std::collections::HashMap;
 
-/// All statements of a block that use what one of its statements makes: maps over the rows of the matrix, each of which reads elements at its own
-/// position, kernels that will go along its columns, and loops along them.
+/// The consumers of a statement's results: maps over rows that read at their own position, kernels that will go along columns, and loops
+/// along columns.
 pub(super) struct Readers {
     places: Vec<(usize, Order)>,
     size: Size,
@@ -38,7 +38,7 @@ enum Order {
 }
 
 impl Readers {
-    /// Has the readers read these arrays, stored by rows, in the place of those by columns.
+    /// Redirects the consumers from column-major arrays to row-major ones.
     pub(super) fn redirect(
         &self,
         block: &mut Block,
@@ -90,7 +90,7 @@ impl<'b> Finder<'b> {
         Finder { block, size, facts, vars, depth: tuning::COLUMN_READERS }
     }
 
-    /// The readers of arrays of columns that a statement makes; if there are any, and they are all such.
+    /// The consumers of column-major arrays, if there are any and all are such.
     pub(super) fn readers(&mut self, at: usize, made: &[Var]) -> Option<Readers> {
         let block = self.block;
         if self.depth == 0 || made.iter().any(|v| block.results.contains(&Atom::Var(*v))) {
@@ -114,7 +114,7 @@ impl<'b> Finder<'b> {
         }
     }
 
-    /// True if a kernel reads the arrays at its own position, and will go along columns if these are stored by rows.
+    /// True if a kernel reads column-major arrays at its own position, and will go along columns if they are row-major.
     fn goes_along(&mut self, user: usize, made: &[Var]) -> bool {
         let Stm { pat, op: Op::Kernel(k), .. } = &self.block.stms[user] else { return false };
         let (size, facts) = (self.size, self.facts);
@@ -139,7 +139,7 @@ impl<'b> Finder<'b> {
             && (!stores(k) || self.readers(user, &made).is_some())
     }
 
-    /// The arrays that a loop along columns uses, and what reads those that it updates; if it uses them as such a loop does.
+    /// The arrays that a loop along columns accesses, and the consumers of those that it updates.
     fn in_loops(&mut self, user: usize, k: &Kernel, made: &[Var]) -> Option<Vec<(Var, Option<Readers>)>> {
         let block = self.block;
         let used = made.iter().filter(|v| k.mentions(**v));
@@ -188,7 +188,7 @@ fn reads_by_row(k: &Kernel, made: &[Var], size: Size, facts: &Facts) -> bool {
     reads_at(k, made, &|i| here.is_some() && access.form(i) == here)
 }
 
-/// True for a kernel with so many results that gives nothing besides what it combines or maps.
+/// True if a kernel's results are those of its operator or map only, without further ones that are forwarded.
 pub(super) fn only_elements(k: &Kernel, results: usize) -> bool {
     match &k.kind {
         KernelKind::Scan { after: Some(after), .. } => after.outs.iter().all(|o| matches!(o, Out::Elem(_))),
@@ -198,7 +198,7 @@ pub(super) fn only_elements(k: &Kernel, results: usize) -> bool {
 }
 
 /// True for a map that does nothing but store elements.
-fn stores(k: &Kernel) -> bool {
+pub(super) fn stores(k: &Kernel) -> bool {
     matches!(&k.kind, KernelKind::Map(outs) if outs.iter().all(|o| matches!(o, Out::Elem(_))))
 }
 
@@ -215,7 +215,7 @@ fn read_by_column(k: &mut Kernel, arrays: &HashMap<Var, Var>, size: Size, vars: 
     reads::simplify(k);
 }
 
-/// What only copies is what it copies.
+/// Redirects a map over rows. A map that only copies becomes an alias.
 fn read_by_row(stm: &mut Stm, arrays: &HashMap<Var, Var>) {
     let Op::Kernel(k) = &mut stm.op else { return };
     let pos = Atom::Var(k.pos);
@@ -230,7 +230,7 @@ fn read_by_row(stm: &mut Stm, arrays: &HashMap<Var, Var>) {
     }
 }
 
-/// The array of which a map's only result is the element at each position.
+/// The array that a map copies.
 fn copied(k: &Kernel) -> Option<Var> {
     let [x] = k.body.results[..] else { return None };
     k.body.stms.iter().find_map(|core::Stm { pat, exp, .. }| match exp {
