@@ -1,7 +1,7 @@
 //! The processor as a device: arrays in its memory, work on its threads.
 
-use super::device::{ArrayResult, Device, Held, Results, Rows};
-use super::frame::{Frame, HostValue};
+use super::device::{ArrayResult, Device, Held, Results, Rows, Values};
+use super::frame::Frame;
 use super::{Desc, Run, device, out_of_memory, threads};
 use crate::array::{Array, OutOfMemory};
 use crate::check::{RuntimeError, Span};
@@ -105,12 +105,7 @@ impl Device for Cpu {
         Ok(appended)
     }
 
-    fn append(
-        _: &Run,
-        parts: Vec<HostValue>,
-        prim: Prim,
-        _: Span,
-    ) -> Result<(Arc<Rope>, Vec<i64>), RuntimeError> {
+    fn append(_: &Run, parts: Values, prim: Prim, _: Span) -> Result<(Arc<Rope>, Vec<i64>), RuntimeError> {
         device::append(parts, prim, |_| Ok(()))
     }
 

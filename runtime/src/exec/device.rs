@@ -5,17 +5,21 @@
 //! scalars and sizes, it waits for, and it reports what failed before then.
 
 use super::Run;
+use super::cpu::Cpu;
 use super::frame::{Frame, HostValue};
 use crate::array::Array;
 use crate::check::{RuntimeError, Span};
 use crate::plan::Operand;
 use crate::prim::{Prim, Scalar};
 use crate::rope::{Part, Rope};
+use smallvec::SmallVec;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// The values of a statement.
-pub type Results<D> = Result<Vec<HostValue<D>>, RuntimeError>;
+/// The values of a statement, mostly one or two.
+pub type Values<D = Cpu> = SmallVec<[HostValue<D>; 2]>;
+/// The same, or what went wrong.
+pub type Results<D = Cpu> = Result<Values<D>, RuntimeError>;
 /// One array of a device.
 pub type ArrayResult<D> = Result<<D as Device>::Array, RuntimeError>;
 
@@ -109,7 +113,7 @@ pub trait Device: Clone + Debug + Sized {
     /// Arrays and ropes as one rope, and what is added to the indices of each.
     fn append(
         run: &Run<Self>,
-        parts: Vec<HostValue<Self>>,
+        parts: Values<Self>,
         prim: Prim,
         span: Span,
     ) -> Result<(Self::Rope, Vec<i64>), RuntimeError>;
@@ -198,7 +202,7 @@ where
 
 /// Arrays and ropes as one rope, see [`Device::append`]. `ready` sees each array before its place is asked for.
 pub fn append<D>(
-    parts: Vec<HostValue<D>>,
+    parts: Values<D>,
     prim: Prim,
     ready: impl Fn(&D::Array) -> Result<(), RuntimeError>,
 ) -> Result<(D::Rope, Vec<i64>), RuntimeError>

@@ -1,7 +1,8 @@
 //! Filters: each chunk writes what it keeps from its own first position on; then the chunks are moved together.
 
+use super::device::{Results, Values};
 use super::frame::HostValue;
-use super::launch::{Launch, as_row};
+use super::launch::{Arrays, Launch, as_row};
 use super::out_of_memory;
 use super::space::Chunk;
 use super::threads;
@@ -9,6 +10,7 @@ use crate::array::Array;
 use crate::check::RuntimeError;
 use crate::copy::copy;
 use crate::prim::{Prim, Scalar};
+use smallvec::smallvec;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
 /// One of so many elements: fewer that are kept are copied to an array of their own. Others stay where they are: a copy of half of 134 MB took
@@ -16,7 +18,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 const FEW: usize = 4;
 
 impl Launch<'_> {
-    pub fn filter(&mut self, prims: &[Prim]) -> Result<Vec<HostValue>, RuntimeError> {
+    pub fn filter(&mut self, prims: &[Prim]) -> Results {
         let mut counts = self.outputs(0, &[Prim::I64], self.space.rows)?;
         let scratch = self.outputs(1, prims, self.space.total)?;
         let chunks =
@@ -27,7 +29,7 @@ impl Launch<'_> {
             count_giants(counts, &chunks, &kept);
         }
         let total: usize = kept.iter().sum();
-        let mut results: Vec<HostValue> = vec![Scalar::I64(total as i64).into()];
+        let mut results: Values = smallvec![Scalar::I64(total as i64).into()];
         results.extend(counts.into_iter().map(HostValue::Array));
         for a in scratch {
             results.push(self.compact(a, &chunks, &kept, total)?.into());
@@ -37,7 +39,7 @@ impl Launch<'_> {
 
     /// Filters a part of the space: its chunks, how many each has kept from its first position on, and the counts of rows in `counts`, those of giant rows
     /// for what is in the part.
-    pub fn filter_chunks(&self, part: &Chunk, mut counts: Vec<Array>) -> (Vec<Chunk>, Vec<usize>, Array) {
+    pub fn filter_chunks(&self, part: &Chunk, mut counts: Arrays) -> (Vec<Chunk>, Vec<usize>, Array) {
         let chunks =
             if part.row_lo < part.row_hi { self.space.row_chunks_in(part, self.threads) } else { Vec::new() };
         let kept = self.filter_each(&chunks);

@@ -1,7 +1,8 @@
 //! Reductions along rows. The parts of a giant row are reduced separately and their results combined in order.
 
+use super::device::Results;
 use super::frame::{Frame, HostValue};
-use super::launch::{Launch, as_row};
+use super::launch::{Env, Launch, as_row};
 use super::space::Chunk;
 use super::threads;
 use crate::array::Array;
@@ -9,7 +10,7 @@ use crate::check::RuntimeError;
 use crate::plan::Fold;
 
 impl Launch<'_> {
-    pub fn reduce(&mut self, fold: &Fold, frame: &Frame) -> Result<Vec<HostValue>, RuntimeError> {
+    pub fn reduce(&mut self, fold: &Fold, frame: &Frame) -> Results {
         self.set_initial(fold, frame)?;
         let mut results = self.outputs(0, &fold.prims, self.space.rows)?;
         results.extend(self.outputs(fold.prims.len(), &fold.elems, self.space.total)?);
@@ -47,7 +48,7 @@ impl Launch<'_> {
     }
 
     /// The environment in which the result of `row` goes to place `part` of the partials.
-    fn part_env(&self, partials: &[Array], part: usize, row: usize) -> Vec<u64> {
+    fn part_env(&self, partials: &[Array], part: usize, row: usize) -> Env {
         let mut env = self.env.clone();
         let at = self.kernel.layout.outputs_at();
         for (i, a) in partials.iter().enumerate() {

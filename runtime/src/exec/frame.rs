@@ -1,7 +1,7 @@
 //! Host values, and the frame of a function that holds them.
 
 use super::cpu::Cpu;
-use super::device::Device;
+use super::device::{Device, Values};
 use super::internal;
 use crate::check::RuntimeError;
 use crate::op::{BinOp, CmpOp, PrimOp};
@@ -46,6 +46,7 @@ impl<D: Device> Frame<D> {
         Frame { slots: vec![HostValue::Empty; slots] }
     }
 
+    #[inline]
     pub fn set(&mut self, slot: Slot, value: HostValue<D>) {
         self.slots[slot as usize] = value;
     }
@@ -100,6 +101,7 @@ impl<D: Device> Frame<D> {
     }
 
     /// The `bool` of an operand.
+    #[inline]
     pub fn flag(&self, x: Operand) -> Option<bool> {
         match x {
             Operand::Const(Scalar::Bool(x)) => Some(x),
@@ -116,6 +118,7 @@ impl<D: Device> Frame<D> {
         &self.slots[slot as usize]
     }
 
+    #[inline]
     pub fn drop_slots(&mut self, slots: &[Slot]) {
         for s in slots {
             self.slots[*s as usize] = HostValue::Empty;
@@ -123,6 +126,7 @@ impl<D: Device> Frame<D> {
     }
 
     /// The operand's value, out of the frame if this is its last use.
+    #[inline]
     pub fn take(&mut self, x: Operand) -> HostValue<D> {
         match x {
             Operand::Const(c) => HostValue::Scalar(c),
@@ -131,10 +135,11 @@ impl<D: Device> Frame<D> {
         }
     }
 
-    pub fn take_all(&mut self, xs: &[Operand]) -> Vec<HostValue<D>> {
+    pub fn take_all(&mut self, xs: &[Operand]) -> Values<D> {
         xs.iter().map(|x| self.take(*x)).collect()
     }
 
+    #[inline]
     pub fn scalar(&self, x: Operand) -> Result<Scalar, RuntimeError> {
         match x {
             Operand::Const(c) => Ok(c),
@@ -149,11 +154,13 @@ impl<D: Device> Frame<D> {
         xs.iter().map(|x| self.scalar(*x)).collect()
     }
 
+    #[inline]
     pub fn int(&self, x: Operand) -> Result<i64, RuntimeError> {
         self.scalar(x)?.as_i64().ok_or_else(|| internal("an integer is needed"))
     }
 
     /// A size or an index.
+    #[inline]
     pub fn size(&self, x: Operand) -> Result<usize, RuntimeError> {
         let n = self.int(x)?;
         usize::try_from(n).map_err(|_| internal(&format!("the size {n} is negative")))

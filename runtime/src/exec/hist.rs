@@ -4,10 +4,11 @@
 //! and where the order does not either, neighbours go to different copies if those are short.
 
 use super::Run;
+use super::device::Results;
 use super::frame::{Frame, HostValue};
 use super::launch::Launch;
 use super::out_of_memory;
-use super::space::{Chunk, Space};
+use super::space::{Chunk, Chunks, Space};
 use super::threads;
 use crate::array::Array;
 use crate::check::RuntimeError;
@@ -26,7 +27,7 @@ impl Run<'_> {
         dests: &[Operand],
         (fold, exact, any_order): (&Fold, bool, bool),
         frame: &mut Frame,
-    ) -> Result<Vec<HostValue>, RuntimeError> {
+    ) -> Results {
         launch.set_initial(fold, frame)?;
         let results = launch.destinations(0, dests, frame)?;
         let len = results.iter().map(Array::len).min().unwrap_or(0);
@@ -81,13 +82,13 @@ impl Run<'_> {
 }
 
 /// Chunks with copies of `len` places of their own: at most so many.
-fn in_copies(space: &Space, len: usize, copies: usize) -> Vec<Chunk> {
+fn in_copies(space: &Space, len: usize, copies: usize) -> Chunks {
     let one = space.total < 4 * space.part() || len * copies > space.total / 2;
     space.element_chunks(if one { 1 } else { copies })
 }
 
 /// The chunks of a space that are combined separately, where that changes results.
-pub fn chunks_of(space: &Space, len: usize) -> Vec<Chunk> {
+pub fn chunks_of(space: &Space, len: usize) -> Chunks {
     in_copies(space, len, COPIES)
 }
 

@@ -1,6 +1,6 @@
 //! Host statements: control flow, and the bulk operations that need no kernel.
 
-use super::device::{Device, Held, Results, Rows};
+use super::device::{Device, Held, Results, Rows, Values};
 use super::frame::{Frame, HostValue};
 use super::{Run, export, internal, out_of_memory};
 use crate::array::OutOfMemory;
@@ -9,6 +9,7 @@ use crate::op::PrimOp;
 use crate::plan::{Block, Loop, LoopForm, Op, Operand, Space, Stm};
 use crate::prim::Scalar;
 use crate::value::Value;
+use smallvec::smallvec;
 
 /// Stack below which a call continues on a new segment, and the size of one.
 const RED_ZONE: usize = 256 << 10;
@@ -16,7 +17,7 @@ const STACK_SEGMENT: usize = 4 << 20;
 
 impl<D: Device> Run<'_, D> {
     /// Calls function `fun` from `span`; recursion lives on segments of stack, as deep as `max_depth`.
-    pub fn function(&self, fun: usize, args: Vec<HostValue<D>>, span: Span) -> Results<D> {
+    pub fn function(&self, fun: usize, args: Values<D>, span: Span) -> Results<D> {
         let function = self.plan.functions.get(fun).ok_or_else(|| internal("no such function"))?;
         let depth = self.depth.get() + 1;
         if depth > self.max_depth {
@@ -102,7 +103,7 @@ impl<D: Device> Run<'_, D> {
             Op::Trace { label, ty, args } => {
                 let columns = export(self, Some(&ty.columns()), frame.take_all(args), false)?;
                 self.traces.write(label, &Value { ty: ty.clone(), columns });
-                Ok(Vec::new())
+                Ok(Values::new())
             }
             Op::Kernel(k) => D::kernel(self, k, frame, span),
             Op::Append(xs, prim) => {
@@ -114,17 +115,17 @@ impl<D: Device> Run<'_, D> {
                 let rows = (frame.array(*starts)?, frame.array(*lens)?);
                 let kept = kept.map(|b| frame.rope(b)).transpose()?;
                 let (rope, starts) = D::compact(self, frame.rope(*rope)?, rows, kept, span)?;
-                Ok(vec![HostValue::Rope(rope), HostValue::Array(starts)])
+                Ok(smallvec![HostValue::Rope(rope), HostValue::Array(starts)])
             }
             Op::NeedsCollection { rope, base } => {
                 let base = base.map(|b| frame.rope(b)).transpose()?;
                 let (rope, needs_collection) = D::needs_collection(frame.rope(*rope)?, base);
-                Ok(vec![HostValue::Rope(rope), Scalar::Bool(needs_collection).into()])
+                Ok(smallvec![HostValue::Rope(rope), Scalar::Bool(needs_collection).into()])
             }
             Op::Collect { rope, starts, weight } => {
                 let (starts, weight) = (frame.rope(*starts)?, frame.size(*weight)? as i64);
                 let (rope, sparse) = D::collect(self, frame.rope(*rope)?, starts, weight)?;
-                Ok(vec![HostValue::Rope(rope), Scalar::Bool(sparse).into()])
+                Ok(smallvec![HostValue::Rope(rope), Scalar::Bool(sparse).into()])
             }
             Op::Sort { space, keys, values } => {
                 let rows = self.rows(*space, frame)?;
@@ -134,7 +135,7 @@ impl<D: Device> Run<'_, D> {
                 let sorted = D::sort(self, &rows, keys, values, span)?;
                 Ok(sorted.into_iter().map(HostValue::Array).collect())
             }
-            _ => Ok(vec![self.simple(op, frame, span)?]),
+            _ => Ok(smallvec![self.simple(op, frame, span)?]),
         }
     }
 
@@ -151,8 +152,8 @@ impl<D: Device> Run<'_, D> {
     }
 
     fn host_loop(&self, l: &Loop<D::Kernel>, frame: &mut Frame<D>) -> Results<D> {
-        let initial: Vec<HostValue<D>> = l.params.iter().map(|(_, x)| frame.take(*x)).collect();
-        let set_params = |frame: &mut Frame<D>, values: Vec<HostValue<D>>| {
+        let initial: Values<D> = l.params.iter().map(|(_, x)| frame.take(*x)).collect();
+        let set_params = |frame: &mut Frame<D>, values: Values<D>| {
             l.params.iter().zip(values).for_each(|((slot, _), v)| frame.set(*slot, v));
         };
         match &l.form {
@@ -321,7 +322,7 @@ impl<D: Device> Run<'_, D> {
         span: Span,
     ) -> Results<D> {
         if frame.bool(cond)? {
-            return Ok(Vec::new());
+            return Ok(Values::new());
         }
         Err(RuntimeError::check(kind, &frame.scalars(args)?, span))
     }

@@ -1,5 +1,6 @@
 //! Launching a kernel: its environment, its chunks, its failure.
 
+use super::device::Results;
 use super::frame::{Frame, HostValue};
 use super::partition::Moving;
 use super::space::{Chunk, Space};
@@ -10,6 +11,7 @@ use crate::plan::{CodeId, EnvLayout, ErrorRecord, Fold, Kernel, KernelFn, Kernel
 use crate::pool;
 use crate::prim::{Prim, Scalar};
 use crate::profile::Counters;
+use smallvec::SmallVec;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
@@ -23,6 +25,11 @@ fn stack_size() -> usize {
     (pool::limit() / 8).clamp(LEAST, MOST) & !0xfff
 }
 
+/// Words that the code of a kernel reads, see `EnvLayout`.
+pub type Env = SmallVec<[u64; 16]>;
+/// The arrays that a kernel makes or updates.
+pub type Arrays = SmallVec<[Array; 2]>;
+
 /// A kernel with everything it needs to run.
 pub struct Launch<'a> {
     pub kernel: &'a Kernel,
@@ -34,9 +41,9 @@ pub struct Launch<'a> {
     pub reproducible: bool,
     pub span: Span,
     /// See `EnvLayout`.
-    pub env: Vec<u64>,
+    pub env: Env,
     /// Values that the addresses in the environment point into.
-    _held: Vec<HostValue>,
+    _held: SmallVec<[HostValue; 4]>,
     failure: Failure,
     /// Work that the code of the chunks has counted.
     work: AtomicU64,
@@ -55,12 +62,7 @@ struct Failure {
 }
 
 impl Run<'_> {
-    pub fn kernel(
-        &self,
-        kernel: &Kernel,
-        frame: &mut Frame,
-        span: Span,
-    ) -> Result<Vec<HostValue>, RuntimeError> {
+    pub fn kernel(&self, kernel: &Kernel, frame: &mut Frame, span: Span) -> Results {
         let mut launch = self.prepare(kernel, frame, span)?;
         self.note_rows(|| launch.space.summary());
         let results = match &kernel.kind {
@@ -88,11 +90,11 @@ impl Run<'_> {
         if self.device.smallest_chunks {
             space.cut_small();
         }
-        let mut env = vec![0u64; kernel.layout.len()];
+        let mut env = Env::from_elem(0, kernel.layout.len());
         env[0] = space.dim_word();
         env[EnvLayout::CANCEL] = self.cancel.address();
         env[EnvLayout::STACK] = if kernel.recursive { stack_size() as u64 } else { 0 };
-        let mut held = Vec::with_capacity(kernel.captures.len());
+        let mut held = SmallVec::new();
         for (i, x) in kernel.captures.iter().enumerate() {
             env[EnvLayout::CAPTURES + i] = match frame.take(*x) {
                 HostValue::Scalar(x) => x.bits(),
@@ -148,15 +150,15 @@ impl Launch<'_> {
     }
 
     /// Fresh arrays, with their addresses from output word `at` on.
-    pub fn outputs(&mut self, at: usize, prims: &[Prim], len: usize) -> Result<Vec<Array>, RuntimeError> {
-        let first = self.kernel.layout.outputs_at() + at;
-        let mut arrays = Vec::with_capacity(prims.len());
-        for (i, p) in prims.iter().enumerate() {
-            let a = self.alloc_output(*p, len)?;
-            self.env[first + i] = a.as_ptr() as u64;
-            arrays.push(a);
-        }
-        Ok(arrays)
+    pub fn outputs(&mut self, at: usize, prims: &[Prim], len: usize) -> Result<Arrays, RuntimeError> {
+        prims.iter().enumerate().map(|(i, p)| self.output(at + i, *p, len)).collect()
+    }
+
+    /// A fresh array, with its address in output word `at`.
+    pub fn output(&mut self, at: usize, prim: Prim, len: usize) -> Result<Array, RuntimeError> {
+        let a = self.alloc_output(prim, len)?;
+        self.env[self.kernel.layout.outputs_at() + at] = a.as_ptr() as u64;
+        Ok(a)
     }
 
     /// Arrays to update in place (copied if somebody else holds them): their length and addresses in the output words
@@ -166,9 +168,9 @@ impl Launch<'_> {
         at: usize,
         dests: &[Operand],
         frame: &mut Frame,
-    ) -> Result<Vec<Array>, RuntimeError> {
+    ) -> Result<Arrays, RuntimeError> {
         let first = self.kernel.layout.outputs_at() + at;
-        let arrays: Result<Vec<Array>, _> = dests.iter().map(|d| frame.array(*d)).collect();
+        let arrays: Result<Arrays, _> = dests.iter().map(|d| frame.array(*d)).collect();
         let mut arrays = arrays?;
         let len = arrays.iter().map(Array::len).min().unwrap_or(0);
         self.env[first] = len as u64;
@@ -268,8 +270,7 @@ impl Launch<'_> {
 
     /// The smallest position at which a check has failed.
     pub fn failed_at(&self) -> Option<i64> {
-        let record = self.failure.record.lock().unwrap_or_else(|e| e.into_inner());
-        record.map(|r| r.pos)
+        self.failure.first().map(|r| r.pos)
     }
 
     /// Notes a failure.
@@ -292,8 +293,7 @@ impl Launch<'_> {
 
     /// The run-time error, if a check failed.
     pub fn check(&self) -> Result<(), RuntimeError> {
-        let record = self.failure.record.lock().unwrap_or_else(|e| e.into_inner());
-        let Some(record) = *record else { return Ok(()) };
+        let Some(record) = self.failure.first() else { return Ok(()) };
         if record.check == ErrorRecord::CANCELLED {
             return Err(RuntimeError::cancelled());
         }
@@ -307,6 +307,12 @@ impl Launch<'_> {
 }
 
 impl Failure {
+    fn first(&self) -> Option<ErrorRecord> {
+        // The lock is for those who fail.
+        let has_failed = self.pos.load(Relaxed) < i64::MAX;
+        has_failed.then(|| *self.record.lock().unwrap_or_else(|e| e.into_inner())).flatten()
+    }
+
     fn record(&self, new: ErrorRecord) {
         let mut record = self.record.lock().unwrap_or_else(|e| e.into_inner());
         if record.is_none_or(|old| new.pos < old.pos) {

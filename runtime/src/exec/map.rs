@@ -1,13 +1,13 @@
 //! Map kernels: every element by itself.
 
+use super::device::Results;
 use super::frame::{Frame, HostValue};
-use super::launch::Launch;
-use crate::array::Array;
+use super::launch::{Arrays, Launch};
 use crate::check::RuntimeError;
 use crate::plan::{Out, SCATTERS};
 
 impl Launch<'_> {
-    pub fn map(&mut self, outs: &[Out], frame: &mut Frame) -> Result<Vec<HostValue>, RuntimeError> {
+    pub fn map(&mut self, outs: &[Out], frame: &mut Frame) -> Results {
         let arrays = self.all_outputs(outs, frame)?;
         let special = self.kernel.contraction().is_some() || self.kernel.transposition().is_some();
         if special && (self.contract(&arrays[0])? || self.transpose(&arrays[0])?) {
@@ -21,13 +21,13 @@ impl Launch<'_> {
     }
 
     /// The arrays of these outputs, with their words in the environment.
-    pub fn all_outputs(&mut self, outs: &[Out], frame: &mut Frame) -> Result<Vec<Array>, RuntimeError> {
-        let mut arrays = Vec::new();
+    pub fn all_outputs(&mut self, outs: &[Out], frame: &mut Frame) -> Result<Arrays, RuntimeError> {
+        let mut arrays = Arrays::new();
         let mut word = 0;
         for out in outs {
             match out {
                 Out::Row(p, n) => {
-                    arrays.extend(self.outputs(word, &[*p], self.space.total.saturating_mul(*n))?);
+                    arrays.push(self.output(word, *p, self.space.total.saturating_mul(*n))?);
                 }
                 Out::Scatter(_) | Out::Own(_) => {
                     arrays.extend(self.destinations(word, out.dests(), frame)?)

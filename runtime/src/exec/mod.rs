@@ -42,7 +42,7 @@ use crate::trace::Sink;
 use crate::unavailable::LoadError;
 use crate::value::{Column, ColumnType};
 use cpu::Cpu;
-use device::Device;
+use device::{Device, Results, Values};
 #[cfg(not(target_family = "wasm"))]
 use dist::Dist;
 use frame::HostValue;
@@ -272,11 +272,7 @@ impl<D: Device> Run<'_, D> {
 }
 
 /// The arguments as host values, if they fit the parameters.
-fn import<D: Device>(
-    run: &Run<D>,
-    function: &Function<D::Kernel>,
-    args: Vec<Column>,
-) -> Result<Vec<HostValue<D>>, RuntimeError> {
+fn import<D: Device>(run: &Run<D>, function: &Function<D::Kernel>, args: Vec<Column>) -> Results<D> {
     if args.len() != function.params.len() {
         let (want, got) = (function.params.len(), args.len());
         return Err(RuntimeError::plain(format!("{} takes {want} columns, not {got}", function.name)));
@@ -306,7 +302,7 @@ fn import_column<D: Device>(
 fn export<D: Device>(
     run: &Run<D>,
     types: Option<&[ColumnType]>,
-    results: Vec<HostValue<D>>,
+    results: Values<D>,
     keep: bool,
 ) -> Result<Vec<Column>, RuntimeError> {
     let kept = results.iter().map(|value| match value {

@@ -6,8 +6,9 @@
 //! that is published without waiting. One thread alone takes every part once, with a kernel that carries
 //! both accumulators; and if the grouping cannot show in the result, it need not look at parts at all.
 
+use super::device::Results;
 use super::frame::{Frame, HostValue};
-use super::launch::{Launch, as_row};
+use super::launch::{Env, Launch, as_row};
 use super::partition::{Buffered, Moving};
 use super::space::Chunk;
 use super::threads;
@@ -95,7 +96,7 @@ impl Launch<'_> {
         exact: bool,
         outs: Option<&[Out]>,
         frame: &mut Frame,
-    ) -> Result<Vec<HostValue>, RuntimeError> {
+    ) -> Results {
         self.set_initial(fold, frame)?;
         let mut results = match outs {
             Some(outs) => self.all_outputs(outs, frame)?,
@@ -165,7 +166,7 @@ impl Launch<'_> {
     }
 
     /// The environment with the prefixes that a chunk begins with.
-    fn env_of(&self, chain: &Chain, p: &Chunk) -> Vec<u64> {
+    fn env_of(&self, chain: &Chain, p: &Chunk) -> Env {
         let mut env = self.env.clone();
         if p.part.is_some() {
             self.start_from(&mut env, self.links(chain, p).1);

@@ -4,14 +4,14 @@
 //! index that the later chunk begins with. So what each chunk writes there is written once more, after all chunks and in their order: of such
 //! a scatter the last value stays, as if one thread wrote.
 
-use super::launch::Launch;
+use super::launch::{Env, Launch};
 use super::space::Chunk;
 use crate::plan::{ErrorRecord, KernelKind, Out, SCATTERS};
 
 impl Launch<'_> {
     /// Writes once more what chunks but the first write first, each from this environment. Work, for a chunk whose first `r` positions have
     /// one index: O(log r) positions of a map, and O(r log r) of a scan, which depend on those before.
-    pub fn settle_scatters(&self, outs: &[Out], chunks: &[Chunk], env: impl Fn(&Chunk) -> Vec<u64>) {
+    pub fn settle_scatters(&self, outs: &[Out], chunks: &[Chunk], env: impl Fn(&Chunk) -> Env) {
         let Some(lengths) = self.lengths(outs) else { return };
         for p in chunks.iter().skip(1).filter(|p| p.lo < p.hi) {
             let mut env = env(p);

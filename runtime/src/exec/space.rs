@@ -11,6 +11,7 @@ use crate::check::{RuntimeError, Span};
 use crate::exec::frame::Frame;
 use crate::plan;
 use crate::profile::Rows;
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// Elements of one part of a giant row, if an element costs little.
@@ -48,6 +49,9 @@ pub struct Chunk {
     /// For a part of a giant row: its number among all parts of the space.
     pub part: Option<usize>,
 }
+
+/// Chunks of a space, often one.
+pub type Chunks = SmallVec<[Chunk; 1]>;
 
 impl Space {
     /// Evaluates the sizes of a kernel's space.
@@ -147,16 +151,16 @@ impl Space {
     }
 
     /// At most `n` chunks of about equally many elements. Empty rows may be in none.
-    pub fn element_chunks(&self, n: usize) -> Vec<Chunk> {
+    pub fn element_chunks(&self, n: usize) -> Chunks {
         self.element_chunks_of(&self.whole(), n)
     }
 
     /// The same for a part of the space.
-    fn element_chunks_of(&self, part: &Chunk, n: usize) -> Vec<Chunk> {
+    fn element_chunks_of(&self, part: &Chunk, n: usize) -> Chunks {
         let elements = part.hi - part.lo;
         let n = n.min(elements).max(1);
         if n == 1 {
-            return vec![*part];
+            return smallvec![*part];
         }
         let bound = |i: usize| part.lo + (elements as u128 * i as u128 / n as u128) as usize;
         let chunk = |i: usize| {
@@ -167,12 +171,12 @@ impl Space {
     }
 
     /// Element chunks for this many threads.
-    pub fn balanced_chunks(&self, threads: usize) -> Vec<Chunk> {
+    pub fn balanced_chunks(&self, threads: usize) -> Chunks {
         self.balanced_chunks_of(&self.whole(), threads)
     }
 
     /// The same for a part of the space.
-    pub fn balanced_chunks_of(&self, part: &Chunk, threads: usize) -> Vec<Chunk> {
+    pub fn balanced_chunks_of(&self, part: &Chunk, threads: usize) -> Chunks {
         let few = (part.hi - part.lo) / self.grain() + 1;
         self.element_chunks_of(part, if threads <= 1 { 1 } else { few.min(threads * CHUNKS_PER_THREAD) })
     }

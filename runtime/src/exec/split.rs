@@ -1,6 +1,6 @@
 //! Work in chunks of rows, see [`crate::chunks`].
 
-use super::device::{Device, Results};
+use super::device::{Device, Results, Values};
 use super::frame::{Frame, HostValue};
 use super::{Run, internal, out_of_memory};
 use crate::array::OutOfMemory;
@@ -41,14 +41,14 @@ enum Parts<D: Device> {
     /// Appended.
     Array(Prim, Option<D::Array>),
     Descs(Vec<D::Desc>),
-    Rope(Prim, Vec<HostValue<D>>),
+    Rope(Prim, Values<D>),
 }
 
 impl<D: Device> Parts<D> {
     fn new(kind: Kind) -> Parts<D> {
         match kind {
             Kind::Array(p) | Kind::Scalar(p) => Parts::Array(p, None),
-            Kind::Rope(p) => Parts::Rope(p, Vec::new()),
+            Kind::Rope(p) => Parts::Rope(p, Values::new()),
             Kind::Desc => Parts::Descs(Vec::new()),
         }
     }

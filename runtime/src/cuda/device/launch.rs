@@ -7,12 +7,13 @@ use super::tuning::{HIST_BLOCKS, LOCKS, REDUCE_BLOCKS, SHARED};
 use super::{Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, Schedule, bulk, sort};
 use crate::array::OutOfMemory;
 use crate::check::{RuntimeError, Span};
-use crate::exec::device::{Held, Results};
+use crate::exec::device::{Held, Results, Values};
 use crate::exec::frame::{Frame, HostValue};
 use crate::exec::{Run, internal, out_of_memory};
 use crate::plan::{self, Operand, Out};
 use crate::prim::{Prim, Scalar};
 use crate::profile::{Counters, Rows};
+use smallvec::smallvec;
 
 /// Bytes of the states of a scan's tiles: see `kernels/par/lookback.cuh`.
 pub fn state_bytes(tiles: u64, value_size: usize) -> u64 {
@@ -387,8 +388,7 @@ impl<'a> Launch<'_, 'a> {
         let counts = self.cuda.fresh(Prim::I64, rows, span)?;
         bulk::differences(self.cuda, address(&counts, span)?, at, rows)?;
         let [total] = self.cuda.fetch_words(at + 8 * rows as u64)?;
-        let mut results: Vec<HostValue<Cuda>> =
-            vec![Scalar::I64(total as i64).into(), HostValue::Array(counts)];
+        let mut results: Values<Cuda> = smallvec![Scalar::I64(total as i64).into(), HostValue::Array(counts)];
         for a in kept {
             results.push(HostValue::Array(self.trimmed(a, total as usize)?));
         }

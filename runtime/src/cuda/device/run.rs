@@ -9,8 +9,8 @@ use super::{Kernel, Loaded, bulk, desc, rope, sort};
 use crate::array::{self, OutOfMemory};
 use crate::cancel::CancelToken;
 use crate::check::{RuntimeError, Span};
-use crate::exec::device::{self, ArrayResult, Device, Held, Results, Rows};
-use crate::exec::frame::{Frame, HostValue};
+use crate::exec::device::{self, ArrayResult, Device, Held, Results, Rows, Values};
+use crate::exec::frame::Frame;
 use crate::exec::{Options, Run, internal, out_of_memory};
 use crate::prim::{Prim, Scalar};
 use crate::profile::Counters;
@@ -329,7 +329,7 @@ impl<'a> Device for Cuda<'a> {
 
     fn append(
         _: &Run<Self>,
-        parts: Vec<HostValue<Self>>,
+        parts: Values<Self>,
         prim: Prim,
         span: Span,
     ) -> Result<(Arc<Rope<Array>>, Vec<i64>), RuntimeError> {

@@ -6,6 +6,7 @@ use crate::array::Array;
 use crate::check::RuntimeError;
 use crate::exec::device::Results;
 use crate::exec::frame::HostValue;
+use crate::exec::launch::Arrays;
 use crate::exec::out_of_memory;
 use crate::prim::{Prim, Scalar};
 
@@ -14,7 +15,7 @@ struct Kept {
     /// Of each row.
     counts: Array,
     /// From the first position of a chunk on.
-    values: Vec<Array>,
+    values: Arrays,
     /// First position and number of each chunk.
     chunks: Vec<(usize, usize)>,
 }

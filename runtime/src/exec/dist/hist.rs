@@ -12,9 +12,10 @@ use crate::exec::cpu::Cpu;
 use crate::exec::device::{Held, Results};
 use crate::exec::frame::{Frame, HostValue};
 use crate::exec::hist::{chunks_of, write_addresses};
-use crate::exec::launch::{Launch, as_row};
+use crate::exec::launch::{Arrays, Launch, as_row};
 use crate::exec::space::Chunk;
 use crate::plan::{Fold, ForRanks, Kernel, Operand};
+use smallvec::smallvec;
 
 impl Run<'_, Dist> {
     pub fn histogram(
@@ -151,7 +152,7 @@ impl Run<'_, Dist> {
         update: &mut Launch,
         (fold, exact): (&Fold, bool),
         frame: &Frame<Cpu>,
-        (lists, dests): (Vec<Array>, Vec<Shared>),
+        (lists, dests): (Arrays, Vec<Shared>),
     ) -> Result<Vec<Shared>, RuntimeError> {
         self.count(|c| *c += update.base_cost());
         let len = dests.iter().map(Held::len).min().unwrap_or(0);
@@ -162,7 +163,7 @@ impl Run<'_, Dist> {
             made.push(self.for_update(dest, len, false, cut.span)?);
         }
         let arrays: Vec<Array> = made.iter().map(|m| m.0.clone()).collect();
-        let chunks = if exact { vec![update.space.whole()] } else { chunks_of(&update.space, len) };
+        let chunks = if exact { smallvec![update.space.whole()] } else { chunks_of(&update.space, len) };
         let mut copies = Vec::new();
         for (number, chunk) in chunks.iter().enumerate() {
             let positions = own.lo.clamp(chunk.lo, chunk.hi)..own.hi.clamp(chunk.lo, chunk.hi);

@@ -7,7 +7,7 @@ use crate::check::{RuntimeError, Span};
 use crate::exec::cpu::Cpu;
 use crate::exec::device::{Held, Results};
 use crate::exec::frame::{Frame, HostValue};
-use crate::exec::launch::Launch;
+use crate::exec::launch::{Arrays, Launch};
 use crate::exec::space::{Chunk, Space};
 use crate::exec::{Run, internal, threads};
 use crate::plan::{self, ForRanks, Kernel, KernelKind, Operand, Out, Products, Reach, Slot};
@@ -175,13 +175,13 @@ impl<'k> Cut<'_, 'k> {
         }
     }
 
-    pub fn map(&mut self, outs: &[Out], frame: &mut Frame<Cpu>) -> Result<Vec<Array>, RuntimeError> {
+    pub fn map(&mut self, outs: &[Out], frame: &mut Frame<Cpu>) -> Result<Arrays, RuntimeError> {
         let arrays = self.launch.all_outputs(outs, frame);
         self.run_map(arrays)
     }
 
     /// Runs the kernel at this rank's positions, if there is memory for its outputs.
-    pub fn run_map(&mut self, outputs: Result<Vec<Array>, RuntimeError>) -> Result<Vec<Array>, RuntimeError> {
+    pub fn run_map(&mut self, outputs: Result<Arrays, RuntimeError>) -> Result<Arrays, RuntimeError> {
         let own = self.own();
         let is_product =
             outputs.as_ref().is_ok_and(|a| !a.is_empty() && self.contract_own(&a[0], own.lo..own.hi));
@@ -209,7 +209,7 @@ impl<'k> Cut<'_, 'k> {
     }
 
     /// Results of which each position has some elements.
-    pub fn by_position(&self, arrays: Vec<Array>, outs: &[Out]) -> Results<Dist> {
+    pub fn by_position(&self, arrays: Arrays, outs: &[Out]) -> Results<Dist> {
         let results: Vec<HostValue> = arrays.iter().cloned().map(HostValue::Array).collect();
         self.run.count(|c| *c += self.launch.cost(&results));
         drop(results);

@@ -25,7 +25,7 @@ mod sort;
 mod window;
 
 use super::cpu::Cpu;
-use super::device::{ArrayResult, Device, Held, Results, Rows, append};
+use super::device::{ArrayResult, Device, Held, Results, Rows, Values, append};
 use super::frame::{Frame, HostValue};
 use super::{Desc, Run, out_of_memory};
 use crate::array::Array;
@@ -259,7 +259,7 @@ impl Device for Dist {
 
     fn append(
         run: &Run<Dist>,
-        parts: Vec<HostValue<Dist>>,
+        parts: Values<Dist>,
         prim: Prim,
         span: Span,
     ) -> Result<(Arc<Rope<Shared>>, Vec<i64>), RuntimeError> {

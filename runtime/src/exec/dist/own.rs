@@ -3,12 +3,13 @@
 
 use super::kernel::Taken;
 use super::{Dist, Shared};
-use crate::array::Array;
 use crate::check::{RuntimeError, Span};
 use crate::exec::Run;
 use crate::exec::device::Results;
 use crate::exec::frame::HostValue;
+use crate::exec::launch::Arrays;
 use crate::plan::{ForRanks, Kernel, KernelKind, Operand, Out};
+use smallvec::smallvec;
 use std::ops::Range;
 
 impl Run<'_, Dist> {
@@ -61,7 +62,7 @@ impl Run<'_, Dist> {
         let alone = self.alone();
         let mut cut = self.cut(None, &alone, (k, k), info, scalars, &mut taken, span)?;
         let mut word = 0;
-        let mut arrays: Result<Vec<Array>, RuntimeError> = Ok(Vec::new());
+        let mut arrays: Result<Arrays, RuntimeError> = Ok(Arrays::new());
         for out in outs {
             let made = match out {
                 Out::Row(prim, n) => cut.launch.outputs(word, &[*prim], cut.launch.space.total * n),
@@ -69,7 +70,7 @@ impl Run<'_, Dist> {
                     let at = cut.launch.kernel.layout.outputs_at() + word;
                     cut.launch.env[at] = updated.len() as u64;
                     cut.launch.env[at + 1] = updated.as_ptr() as u64;
-                    Ok(vec![updated.clone()])
+                    Ok(smallvec![updated.clone()])
                 }
             };
             arrays = arrays.and_then(|mut all| {

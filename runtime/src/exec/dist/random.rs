@@ -8,6 +8,7 @@ use crate::array::Array;
 use crate::check::{RuntimeError, Span};
 use crate::exec::device::Held;
 use crate::exec::frame::{Frame, HostValue};
+use crate::exec::launch::Arrays;
 use crate::exec::space::Chunk;
 use crate::exec::{Run, internal, threads};
 use crate::plan::{Inspector, Kernel, KernelKind, Operand};
@@ -73,7 +74,7 @@ impl Run<'_, Dist> {
             outputs.entry(*array).or_default().push(output);
         }
         let inputs = self.inputs(&inspector.kernel, &taken.frame);
-        let mut found: Option<Option<Vec<Array>>> = None;
+        let mut found: Option<Option<Arrays>> = None;
         for (number, outputs) in outputs {
             let Some(a) = arrays.get(number).and_then(Option::as_ref) else { continue };
             let Some(cuts) = a.cuts().map(<[usize]>::to_vec) else { continue };
@@ -159,7 +160,7 @@ impl Run<'_, Dist> {
         taken: &Taken,
         parts: &[Chunk],
         span: Span,
-    ) -> Result<Option<Vec<Array>>, RuntimeError> {
+    ) -> Result<Option<Arrays>, RuntimeError> {
         let alone = self.alone();
         let mut frame = taken.frame.clone();
         let mut launch = alone.prepare(kernel, &mut frame, span)?;

@@ -7,7 +7,7 @@ use crate::check::RuntimeError;
 use crate::exec::cpu::Cpu;
 use crate::exec::device::Results;
 use crate::exec::frame::{Frame, HostValue};
-use crate::exec::launch::as_row;
+use crate::exec::launch::{Arrays, as_row};
 use crate::exec::space::Chunk;
 use crate::exec::threads;
 use crate::plan::Fold;
@@ -34,11 +34,7 @@ impl Cut<'_, '_> {
     }
 
     /// Reduces this rank's rows and parts of giant rows; the results, and those of the parts.
-    fn reduce_rows(
-        &mut self,
-        fold: &Fold,
-        frame: &Frame<Cpu>,
-    ) -> Result<(Vec<Array>, Vec<Array>), RuntimeError> {
+    fn reduce_rows(&mut self, fold: &Fold, frame: &Frame<Cpu>) -> Result<(Arrays, Vec<Array>), RuntimeError> {
         let own = self.own();
         let launch = &mut self.launch;
         launch.set_initial(fold, frame)?;

@@ -3,11 +3,11 @@
 
 use super::Dist;
 use super::kernel::Cut;
-use crate::array::Array;
 use crate::check::RuntimeError;
 use crate::exec::cpu::Cpu;
 use crate::exec::device::Results;
 use crate::exec::frame::Frame;
+use crate::exec::launch::Arrays;
 use crate::exec::space::Chunk;
 use crate::plan::{CodeId, Fold, Out};
 
@@ -47,7 +47,7 @@ impl Cut<'_, '_> {
         codes: (CodeId, CodeId),
         outs: Option<&[Out]>,
         frame: &mut Frame<Cpu>,
-    ) -> Result<Vec<Array>, RuntimeError> {
+    ) -> Result<Arrays, RuntimeError> {
         let outputs = self.scan_outputs(fold, outs, frame);
         let bytes = 8 * self.launch.space.total;
         let arrays = self.run.device.settle(bytes, outputs)?;
@@ -66,7 +66,7 @@ impl Cut<'_, '_> {
         fold: &Fold,
         outs: Option<&[Out]>,
         frame: &mut Frame<Cpu>,
-    ) -> Result<Vec<Array>, RuntimeError> {
+    ) -> Result<Arrays, RuntimeError> {
         self.launch.set_initial(fold, frame)?;
         match outs {
             Some(outs) => self.launch.all_outputs(outs, frame),

@@ -8,6 +8,7 @@ use crate::check::{RuntimeError, Span};
 use crate::exec::cpu::Cpu;
 use crate::exec::device::{Held, Results};
 use crate::exec::frame::{Frame, HostValue};
+use crate::exec::launch::Arrays;
 use crate::exec::{Run, internal, out_of_memory};
 use crate::plan::{ForRanks, Kernel, KernelKind, Out};
 use crate::prim::Scalar;
@@ -165,7 +166,7 @@ impl Run<'_, Dist> {
 
 impl Cut<'_, '_> {
     /// Runs a kernel that lists what is written: its arrays, of which this rank has its positions.
-    pub fn lists(mut self, frame: &mut Frame<Cpu>) -> Result<(Self, Vec<Array>), RuntimeError> {
+    pub fn lists(mut self, frame: &mut Frame<Cpu>) -> Result<(Self, Arrays), RuntimeError> {
         let kernel = self.launch.kernel;
         let arrays = match &kernel.kind {
             KernelKind::Map(outs) => self.map(outs, frame)?,
