@@ -135,6 +135,11 @@ fn files_that_are_none() {
     assert!(
         folder.fails(&["main.par", "-i", "xs=nowhere.csv"]).contains("cannot read nowhere.csv: No such file")
     );
+    let value = folder.fails(&["main.par", "-i", "xs=[1.5, 2]"]);
+    assert!(
+        value.contains("--input takes files: write a value to standard input, echo '[1.5, 2]' | par run"),
+        "{value}"
+    );
     let message = folder.fails(&["main.par", "-i", "xs=nowhere.csv", "-o", "jsn:x"]);
     assert!(
         message.starts_with("error: there is no format `jsn` (did you mean `json`?): there are text, texts,"),

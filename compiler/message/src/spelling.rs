@@ -3,7 +3,11 @@
 /// Longer names are not compared with others.
 const MAX_LENGTH: usize = 100;
 
-/// The candidate that is closest in spelling, if one is close: a third of the letters may differ, at most three.
+/// Letters of a name that another may begin with.
+const PREFIX: usize = 3;
+
+/// The candidate that is closest in spelling, if one is close: a third of the letters may differ, at most three; or it begins with the name, or the name
+/// with it.
 pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let length = name.chars().count();
     // Names of one or two letters are close to too many others, and very long ones to none.
@@ -11,13 +15,35 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     if length > MAX_LENGTH {
         return None;
     }
-    let lower = name.to_lowercase();
+    let letters = only_letters(name);
     let close = |c: &&str| **c != *name && c.len() <= 2 * MAX_LENGTH && c.chars().any(char::is_alphanumeric);
-    let measured = candidates.into_iter().filter(close).map(|c| match c.to_lowercase() == lower {
-        true => (0, c),
-        false => (distance(name, c), c),
+    let measured = candidates.into_iter().filter(close).filter_map(|c| {
+        let far = match only_letters(c) {
+            other if other == letters => 0,
+            other => match distance(name, c) {
+                d if d <= limit => d,
+                _ if begins(&letters, &other) => limit + letters.len().abs_diff(other.len()),
+                _ => return None,
+            },
+        };
+        Some((far, c))
     });
-    measured.filter(|(d, _)| *d <= limit).min().map(|(_, c)| c)
+    measured.min().map(|(_, c)| c)
+}
+
+/// A name without what is easily written otherwise: `tabulate_2d`, `tabulate2D` and `tabulate2` are one.
+fn only_letters(name: &str) -> String {
+    let name = name.to_lowercase().replace('_', "");
+    match name.strip_suffix('d') {
+        Some(start) if start.ends_with(|c: char| c.is_ascii_digit()) => start.to_string(),
+        _ => name,
+    }
+}
+
+/// True if one of two names begins with the other.
+fn begins(a: &str, b: &str) -> bool {
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    short.chars().count() >= PREFIX && long.starts_with(short)
 }
 
 /// Edit distance: insertions, deletions, substitutions and swaps of neighbours.
@@ -61,5 +87,11 @@ mod tests {
         assert_eq!(nearest("zip", names), None);
         assert_eq!(nearest("re", names), None);
         assert_eq!(nearest("map", names), None);
+        let names = ["tabulate", "tabulate_2d", "tabulate_3d", "abs", "transpose"];
+        assert_eq!(nearest("tabulate2", names), Some("tabulate_2d"));
+        assert_eq!(nearest("tabulate3D", names), Some("tabulate_3d"));
+        assert_eq!(nearest("absolute", names), Some("abs"));
+        assert_eq!(nearest("transp", names), Some("transpose"));
+        assert_eq!(nearest("abstract", ["abs_2d"]), None);
     }
 }

@@ -167,7 +167,20 @@ fn origin(path: &Path) -> String {
 
 fn open<'w>(source: &Source, reading: &'w dyn Fn(u64, u64)) -> Result<Input<'w>, String> {
     let opened = Input::open(&source.path, source.format, reading);
-    opened.map_err(|e| format!("cannot read {}: {}", origin(&source.path), e.message))
+    opened.map_err(|e| {
+        let name = origin(&source.path);
+        let advice = if is_value(&name) && !source.path.exists() {
+            format!("; --input takes files: write a value to standard input, echo '{name}' | par run …")
+        } else {
+            String::new()
+        };
+        format!("cannot read {name}: {}{advice}", e.message)
+    })
+}
+
+/// True for what may be meant as a number or an array, not as the name of a file.
+fn is_value(text: &str) -> bool {
+    text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit() || c == '[')
 }
 
 fn read_named(slot: &mut Slot, source: &Source) -> Result<(), String> {
