@@ -8,7 +8,7 @@ use super::stays;
 use super::value::{Form, Lanes};
 use super::waits::pays_if_long;
 use crate::cpu::convert;
-use crate::cpu::emit::{Base, Unsupported, args};
+use crate::cpu::emit::{Base, Unsupported, args, arm_price};
 use cranelift::prelude::*;
 use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
 use par_ir::prim::{CmpOp, PrimOp};
@@ -253,10 +253,34 @@ impl Group<'_, '_> {
         other: &Body,
         pat: &[Param],
     ) -> Result<Vec<Lanes>, Unsupported> {
+        let prices = arm_price(then).zip(arm_price(other));
+        let is_cheap = prices.is_some_and(|(a, b)| a + b + pat.len() <= tuning::LANES_SELECT_OPERATORS);
         match self.atom(cond)? {
+            Lanes::Same(cond) if is_cheap => self.same_of_two(cond, then, other, pat),
             Lanes::Same(cond) => self.together(cond, then, other, pat),
             cond => self.both_ways(cond, then, other, pat),
         }
+    }
+
+    /// All lanes take the results of the same one of two cheap bodies. Branches would part the code in which values are computed once: Cranelift
+    /// computes a value in each block that uses it, unless one before has.
+    fn same_of_two(
+        &mut self,
+        cond: Value,
+        then: &Body,
+        other: &Body,
+        pat: &[Param],
+    ) -> Result<Vec<Lanes>, Unsupported> {
+        let (a, b) = (self.body(then)?, self.body(other)?);
+        let forms = self.forms(pat);
+        let choose = |((a, b), (p, form)): ((&Lanes, &Lanes), (Prim, Form))| match form {
+            Form::Same | Form::Steps(_) => {
+                let (a, b) = (self.flatten(a, p, form), self.flatten(b, p, form));
+                form.gather(&[self.e.b.ins().select(cond, a[0], b[0])])
+            }
+            _ => self.blend(&Lanes::Same(cond), a, b, p, form == Form::Apart),
+        };
+        Ok(a.iter().zip(&b).zip(forms).map(choose).collect())
     }
 
     /// All lanes go the same way.
