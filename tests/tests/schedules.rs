@@ -33,6 +33,21 @@ fn maps_and_reductions() {
 }
 
 #[test]
+fn sizes_beside_arrays() {
+    // Both versions: the one without checks is the product of matrices, and the sum along columns in blocks of rows.
+    let product =
+        "entry main [p] [q] [r] [s] (a: [p][q]f32) (b: [r][s]f32) (n: i64) (m: i64) (k: i64) : [n][m]f32 =
+      map (\\i -> map (\\j -> f32.sum (map (\\l -> a[i, l] * b[l, j]) (iota k))) (iota m)) (iota n)";
+    let of_product = schedules(product);
+    assert!(of_product.iter().any(|s| s.starts_with("tiles of a matrix product")), "{of_product:?}");
+    let sums = "entry main [p] [q] (a: [p][q]f32) (n: i64) (m: i64) : [m]f32 =
+      map (\\j -> f32.sum (map (\\i -> a[i, j]) (iota n))) (iota m)";
+    let known = "entry main [n] [m] (a: [n][m]f32) : [m]f32 =
+      map (\\j -> f32.sum (map (\\i -> a[i, j]) (iota n))) (iota m)";
+    assert_eq!(schedules(sums).len(), schedules(known).len() + 2);
+}
+
+#[test]
 fn searches_and_bits() {
     // Loops with indices of 32 bits do not need a processor that gathers.
     let search = "entry main [n] [k] (edges: [k]f32) (xs: [n]f32) : [n]i64 =

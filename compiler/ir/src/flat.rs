@@ -98,6 +98,8 @@ pub enum VersionChoice {
     },
     /// Prefixes of columns where they are, on threads that are fast; otherwise of columns as rows.
     ColumnPrefixes,
+    /// Without checks of indices, if the sizes say that all are inside; otherwise with them.
+    Inside,
     /// Waves over a matrix row after row, on one thread, if elements of a wave are far from each other; otherwise one wave after the other.
     Waves,
     /// The branch finds out a part of the condition of another choice.
@@ -120,6 +122,7 @@ impl VersionChoice {
             VersionChoice::Columns { block } => ("columns", vec![block]),
             VersionChoice::Prefixes { most } => ("prefixes", vec![most]),
             VersionChoice::ColumnPrefixes => ("column_prefixes", vec![]),
+            VersionChoice::Inside => ("inside", vec![]),
             VersionChoice::Waves => ("waves", vec![]),
             VersionChoice::Condition => ("condition", vec![]),
         }
@@ -138,6 +141,7 @@ impl VersionChoice {
             ("columns", &[block]) => VersionChoice::Columns { block },
             ("prefixes", &[most]) => VersionChoice::Prefixes { most },
             ("column_prefixes", &[]) => VersionChoice::ColumnPrefixes,
+            ("inside", &[]) => VersionChoice::Inside,
             ("waves", &[]) => VersionChoice::Waves,
             ("condition", &[]) => VersionChoice::Condition,
             _ => return None,

@@ -20,6 +20,7 @@
 //!        row_spaces       makes rows of positions that are divided by the length of rows
 //!        bulk             fuses bulk operations
 //!        segments         makes descriptors of rows that a program describes by scatters and scans
+//!        range_checks     has kernels run without checks where sizes say that indices are inside
 //!        linearise        makes spaces of rows of all spaces, without indices
 //!        columns          goes along columns over neighbouring ones together
 //!        strided_checks   makes checks of indices with strides at both ends of a row
@@ -34,7 +35,7 @@ use crate::core::{
 };
 use crate::flat::{
     bulk, columns, host_invariants, in_place_scatters, interchange, invariant_checks, linearise, prune,
-    recurrences, row_spaces, segments, short_rows, strided_checks, waves,
+    range_checks, recurrences, row_spaces, segments, short_rows, strided_checks, waves,
 };
 use par_ir::{core, flat};
 
@@ -209,6 +210,13 @@ pub const SEGMENTS: FlatPass = Pass {
 pub const SHORT_ROWS: FlatPass =
     Pass { name: "short_rows", description: "writes rows of a few elements out", run: short_rows::run };
 
+/// Checks decided by sizes. After fusion, which looks into no choices; before what needs kernels without checks.
+pub const RANGE_CHECKS: FlatPass = Pass {
+    name: "range_checks",
+    description: "has kernels run without checks of indices where the sizes say that all are inside",
+    run: range_checks::run,
+};
+
 /// Linearisation. After everything that looks at indices; what follows, and code generation, has spaces of rows only.
 pub const LINEARISE: FlatPass = Pass {
     name: "linearise",
@@ -267,6 +275,7 @@ pub const FLAT_PASSES: &[FlatPass] = &[
     SHORT_ROWS,
     BULK,
     PRUNE,
+    RANGE_CHECKS,
     LINEARISE,
     COLUMNS,
     STRIDED_CHECKS,

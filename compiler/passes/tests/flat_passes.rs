@@ -8,7 +8,8 @@ use par_ir::parse::parse_flat;
 use par_ir::print::print_flat;
 use par_ir::verify::verify_flat;
 use par_passes::pass::{
-    BULK, FlatPass, INTERCHANGE, INVARIANT_CHECKS, LINEARISE, PRUNE, RECURRENCES, ROW_SPACES, WAVES,
+    BULK, FlatPass, INTERCHANGE, INVARIANT_CHECKS, LINEARISE, PRUNE, RANGE_CHECKS, RECURRENCES, ROW_SPACES,
+    WAVES,
 };
 use text::numbered;
 
@@ -41,6 +42,43 @@ fn unused_outputs_and_statements_go_but_checks_stay() {
            in (%a)
          }"
     ));
+}
+
+#[test]
+fn indices_that_sizes_keep_inside_are_checked_on_the_host() {
+    assert_shows!(passed(
+        RANGE_CHECKS,
+        "fun f@0 (%n: i64, %m: i64, %a: i64, %b: i64, %xs: []f32) -> ([]f32) {
+           let (%ys: []f32) = kernel map (elem f32) over [%n] [%m] \\%row %pos %i %j {
+             let (%in_rows: bool) = lt.i64(%i, %a)
+             check %in_rows bounds (%i, %a)
+             let (%next: i64) = add.i64(%j, 1i64)
+             let (%in_row: bool) = lt.i64(%next, %b)
+             check %in_row bounds (%next, %b)
+             let (%start: i64) = mul.i64(%i, %b)
+             let (%at: i64) = add.i64(%start, %next)
+             let (%x: f32) = %xs[%at]
+             in (%x)
+           }
+           in (%ys)
+         }"
+    ));
+}
+
+#[test]
+fn one_index_along_positions_is_left_to_code_generation() {
+    let text = "fun f@0 (%n: i64, %a: i64, %xs: []f32) -> ([]f32) {
+           let (%ys: []f32) = kernel map (elem f32) over [%n] \\%row %pos {
+             let (%inside: bool) = lt.i64(%pos, %a)
+             check %inside bounds (%pos, %a)
+             let (%x: f32) = %xs[%pos]
+             in (%x)
+           }
+           in (%ys)
+         }";
+    let shown = passed(RANGE_CHECKS, text);
+    let (before, after) = shown.split_once("\n=>\n\n").expect("two programs");
+    assert_eq!(before, after);
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub(super) const FORMS: &[Form] = &[
     Form { name: "segments", weight: 10, makes: |t| t.rank() > 1, make: segments },
     Form { name: "transpose", weight: 6, makes: |t| t.rank() > 1, make: transpose },
     Form { name: "columns", weight: 6, makes: |t| t.rank() == 2, make: columns },
+    Form { name: "by sizes", weight: 5, makes: |t| t.rank() == 2, make: by_sizes },
     Form { name: "coercion", weight: 1, makes: is_array, make: coercion },
 ];
 
@@ -223,6 +224,26 @@ fn columns(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     };
     let done = format!("map (\\({c}: []{elem}) -> {of_column}) (transpose ({matrix}))");
     Some(if g.rng.chance(70) { format!("(transpose ({done}))") } else { format!("({done})") })
+}
+
+/// A matrix read at indices up to sizes that only a run shows, by rows or by columns.
+fn by_sizes(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    if g.nest + 2 > super::DEEPEST {
+        return None;
+    }
+    let elem = ty.elem()?.elem()?.clone();
+    let (a, b) = g.halves(fuel);
+    let (matrix, less) = (transpose(g, ty, a)?, g.small(1, b / 4));
+    let (xs, n, m, i, j, q) = (g.name(), g.name(), g.name(), g.name(), g.name(), g.name());
+    let body = g.under(&[(&q, &elem), (&j, &I64)], |g| g.exp(&elem, b));
+    let by = if g.risky() { '+' } else { '-' };
+    let sizes = format!(
+        "let {n} = i64.max 0 (length {xs} {by} {less}) let {m} = (if null {xs} then 0 else length {xs}[0])"
+    );
+    let read = format!("let {q} = {xs}[{i}, {j}] in {body}");
+    let (outer, inner) = if g.rng.chance(50) { ((&i, &n), (&j, &m)) } else { ((&j, &m), (&i, &n)) };
+    let row = format!("map (\\({}: i64) -> {read}) (iota {})", inner.0, inner.1);
+    Some(format!("(let {xs} = {matrix} {sizes} in map (\\({}: i64) -> {row}) (iota {}))", outer.0, outer.1))
 }
 
 /// A length that is checked, and right.

@@ -41,7 +41,12 @@ impl Access<'_> {
         x.terms().all(small)
     }
 
-    /// True if an opaque variable counts the iterations of a loop below this form.
+    /// True if a symbol counts the iterations of a loop.
+    pub fn is_counter(&self, s: Symbol) -> bool {
+        self.counter(s).is_some()
+    }
+
+    /// The form below which an opaque variable counts the iterations of a loop, if it does.
     pub(super) fn counter(&self, s: Symbol) -> Option<&Form> {
         let Symbol::Var(v) = s else { return None };
         match &self.bound.get(&v)?.origin {

@@ -54,6 +54,10 @@ pub(super) fn chosen(versions: VersionChoice) -> Option<Chosen> {
             "columns where they are: on a processor".into(),
             "columns as rows of a scan: on a GPU, or on several ranks".into(),
         ),
+        VersionChoice::Inside => (
+            "without checks: if the sizes say that all indices are inside".into(),
+            "with checks: if an index may be outside".into(),
+        ),
         VersionChoice::Waves => (
             "row after row on one thread: if rows are far apart (never on a GPU, or on several ranks)".into(),
             "one wave after the other: for other orders of elements, or if a check fails".into(),

@@ -21,6 +21,11 @@ pub fn run(program: &mut flat::Program) {
     }
 }
 
+/// Prunes a block whose results are all used.
+pub(crate) fn block(block: &mut Block) {
+    prune_block(block, &mut HashSet::new());
+}
+
 type Used = HashSet<Var>;
 
 fn mark(used: &mut Used, a: Atom) {
