@@ -49,12 +49,12 @@ fn indices_that_sizes_keep_inside_are_checked_on_the_host() {
     assert_shows!(passed(
         RANGE_CHECKS,
         "fun f@0 (%n: i64, %m: i64, %a: i64, %b: i64, %xs: []f32) -> ([]f32) {
-           let (%ys: []f32) = kernel map (elem f32) over [%n] [%m] \\%row %pos %i %j {
-             let (%in_rows: bool) = lt.i64(%i, %a)
-             check %in_rows bounds (%i, %a)
+           let (%ys: []f32) = kernel map (elem f32) over [%n] [%m] \\%i %pos %j {
+             let (%below: bool) = lt.i64(%i, %a)
+             check %below bounds (%i, %a)
              let (%next: i64) = add.i64(%j, 1i64)
-             let (%in_row: bool) = lt.i64(%next, %b)
-             check %in_row bounds (%next, %b)
+             let (%left: bool) = lt.i64(%next, %b)
+             check %left bounds (%next, %b)
              let (%start: i64) = mul.i64(%i, %b)
              let (%at: i64) = add.i64(%start, %next)
              let (%x: f32) = %xs[%at]

@@ -21,7 +21,7 @@ use par_ir::core::{Body, Exp};
 use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, Op, Program, Stm, VersionChoice};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
-use par_ir::ty::{Atom, Var};
+use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::Code;
 use par_ir::{Prim, tuning};
 use par_runtime::CheckKind;
@@ -71,7 +71,7 @@ fn two_versions(stm: &Stm, facts: &Facts, vars: &mut Vars) -> Option<Vec<Stm>> {
     }
     let inside = Inside::of(k, facts)?;
     let mut host = Host::new(stm, vars);
-    let cond = inside.decided(&Access::of(k, facts), facts, &mut host)?;
+    let cond = inside.decided(k, facts, &mut host)?;
     let checked = stm.refreshed(host.vars);
     let [then, other] = [unchecked, checked].map(alone);
     let versions = Some(VersionChoice::Inside);
@@ -142,7 +142,10 @@ impl Inside {
     }
 
     /// True where all of the forms are not negative, and are so because nothing wraps.
-    fn decided(&self, access: &Access, facts: &Facts, host: &mut Host) -> Option<Atom> {
+    fn decided(&self, k: &Kernel, facts: &Facts, host: &mut Host) -> Option<Atom> {
+        let access = &Access::of(k, facts);
+        // A space whose size is negative has no positions.
+        let is_size = |v: Var| facts.is_size(v.into()) || k.space.0.contains(&Dim::Size(v.into()));
         let mut most: BTreeMap<Var, i64> = BTreeMap::new();
         let mut all = Vec::new();
         for form in &self.0 {
@@ -156,7 +159,7 @@ impl Inside {
         }
         for (v, bound) in most {
             all.push(host.compare("fits", CmpOp::Le, v.into(), Atom::i64(bound)));
-            if !facts.is_size(v.into()) {
+            if !is_size(v) {
                 all.push(host.compare("fits", CmpOp::Le, Atom::i64(-bound), v.into()));
             }
         }
