@@ -454,7 +454,13 @@ impl Pricing<'_> {
         let group = match (by_lane, self.classes.is_apart(var)) {
             (false, _) => {
                 let registers = op.operands().into_iter().map(|p| self.registers(p)).max().unwrap_or(1);
-                if multiplies { tuning::LANES_POWER * registers } else { registers }
+                match Division::of(op, xs) {
+                    Some(_) if xs[1].var().is_some() && self.is_long(op) => {
+                        tuning::LANES_DIVISION * registers
+                    }
+                    _ if multiplies => tuning::LANES_POWER * registers,
+                    _ => registers,
+                }
             }
             (true, true) if self.is_part_of_address(op, xs) => 0,
             (true, true) => n,
@@ -462,6 +468,12 @@ impl Pricing<'_> {
             (true, false) => 3 * n,
         };
         Cost { group, single: n }
+    }
+
+    /// True for a division of integers of 64 bits that vectors have no conversions for.
+    fn is_long(&self, op: PrimOp) -> bool {
+        let widest = op.operands().into_iter().filter(|p| !p.is_float()).map(width).max();
+        widest == Some(8) && self.size.bytes < 4 * BYTES
     }
 
     /// True for the sum of a lane's index and a number that all lanes share: reads add it themselves.

@@ -1,4 +1,4 @@
-//! Float operators that an iteration waits for, one after the other, because it goes on from numbers of the iteration before.
+//! Float operators and divisions that an iteration waits for, one after the other, because it goes on from numbers of the iteration before.
 //!
 //! ```text
 //! loop (y = 0.0) for i < n do          t = mul y 0.9     1
@@ -10,13 +10,14 @@
 
 use super::class::Classes;
 use par_ir::core::{Body, Exp, Param, Stm};
+use par_ir::prim::PrimOp;
 use par_ir::ty::Atom;
 use par_ir::{Var, tuning};
 use std::collections::HashMap;
 
 /// The most operators, one after the other, between the state of a loop and that of the next iteration.
 pub fn waits(params: &[(Param, Atom)], body: &Body) -> usize {
-    let state = params.iter().filter(|(p, _)| p.ty.is_scalar() && p.ty.prim().is_float());
+    let state = params.iter().filter(|(p, _)| p.ty.is_scalar());
     let mut depths = Depths { of: state.map(|(p, _)| (p.var, 0)).collect() };
     depths.body(body).into_iter().flatten().max().unwrap_or(0)
 }
@@ -25,6 +26,15 @@ pub fn waits(params: &[(Param, Atom)], body: &Body) -> usize {
 /// seen when it begins: the group is left otherwise.
 pub fn pays_if_long(params: &[(Param, Atom)], body: &Body, classes: &Classes) -> bool {
     classes.goes_apart(body) && waits(params, body) >= tuning::LANES_LONG_WAIT
+}
+
+/// The float operators that an operator takes as long as. Others are short, or their values are few.
+fn own(op: PrimOp, xs: &[Atom]) -> usize {
+    match op {
+        _ if op.result().is_float() => 1,
+        _ if op.divides() && xs[1].var().is_some() => tuning::DIVISION_WAITS,
+        _ => 0,
+    }
 }
 
 /// For variables that are computed from the state, the operators on the way to them.
@@ -46,7 +56,7 @@ impl Depths {
         let depths = match &stm.exp {
             Exp::Atom(a) => vec![self.atom(a)],
             Exp::Prim(op, xs) => {
-                let own = usize::from(op.result().is_float());
+                let own = own(*op, xs);
                 vec![xs.iter().filter_map(|a| self.atom(a)).max().map(|d| d + own)]
             }
             Exp::If { then, other, .. } => {
