@@ -25,7 +25,7 @@ pub(super) const FORMS: &[Form] = &[
     Form { name: "segments", weight: 10, makes: |t| t.rank() > 1, make: segments },
     Form { name: "transpose", weight: 6, makes: |t| t.rank() > 1, make: transpose },
     Form { name: "columns", weight: 6, makes: |t| t.rank() == 2, make: columns },
-    Form { name: "by sizes", weight: 5, makes: |t| t.rank() == 2, make: by_sizes },
+    Form { name: "by sizes", weight: 14, makes: |t| t.rank() == 2, make: by_sizes },
     Form { name: "coercion", weight: 1, makes: is_array, make: coercion },
 ];
 
@@ -238,7 +238,7 @@ fn by_sizes(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let body = g.under(&[(&q, &elem), (&j, &I64)], |g| g.exp(&elem, b));
     let by = if g.risky() { '+' } else { '-' };
     let sizes = format!(
-        "let {n} = i64.max 0 (length {xs} {by} {less}) let {m} = (if null {xs} then 0 else length {xs}[0])"
+        "let {n} = #[opaque] (i64.max 0 (length {xs} {by} {less})) let {m} = #[opaque] (if null {xs} then 0 else length {xs}[0])"
     );
     let read = format!("let {q} = {xs}[{i}, {j}] in {body}");
     let (outer, inner) = if g.rng.chance(50) { ((&i, &n), (&j, &m)) } else { ((&j, &m), (&i, &n)) };
