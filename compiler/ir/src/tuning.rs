@@ -179,7 +179,8 @@ pub const GPU_CANCEL_ITERATIONS: i64 = 1 << 16;
 /// Short operators of both arms of a branch, with the choices of their results, if both are computed: about as much as a jump that was
 /// not foreseen.
 pub const SELECT_OPERATORS: usize = 12;
-/// The same where the lanes of a vector all go the same way: branches also part the code in which a value is computed once.
+/// The same where the lanes of a vector all go the same way: branches also part the code in which a value is computed once. A cipher of 34 such
+/// branches in a row took 0.12 of the time without them, another of 16 0.5.
 pub const LANES_SELECT_OPERATORS: usize = 24;
 /// Short operators of a question whether a recursion ends at once, and of its result there.
 pub const FRONT_OPERATORS: usize = 6;
