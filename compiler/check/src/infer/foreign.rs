@@ -20,6 +20,14 @@ const VALUES: &[(&[&str], &str)] = &[
         "every value is there; what may be missing is a sum type: `#some x` or `#none`",
     ),
     (&["fold"], "`reduce op ne xs` for an operator that is associative, `foldl f a xs` one after the other"),
+    (
+        &["zipWith", "zip_with", "zipwith"],
+        "a function is applied to the elements of two arrays by `map2 f xs ys`, of three by `map3`",
+    ),
+    (
+        &["concatMap", "flatMap", "flat_map"],
+        "the rows that a function gives are joined by `flatten (map f xs)`",
+    ),
     (&["push", "append", "concatenate"], "arrays are joined with `xs ++ ys`"),
     (&["range", "arange", "seq"], "the numbers below n are `iota n`, those from a to below b `a..<b`"),
     (&["zeros"], "an array of zeros is `replicate n 0`"),
