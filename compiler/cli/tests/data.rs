@@ -140,6 +140,7 @@ fn files_that_are_none() {
         value.contains("--input takes files: write a value to standard input, echo '[1.5, 2]' | par run"),
         "{value}"
     );
+    assert!(!folder.fails(&["main.par", "-i", "xs=2020.csv"]).contains("--input takes files"));
     let message = folder.fails(&["main.par", "-i", "xs=nowhere.csv", "-o", "jsn:x"]);
     assert!(
         message.starts_with("error: there is no format `jsn` (did you mean `json`?): there are text, texts,"),

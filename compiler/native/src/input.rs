@@ -178,9 +178,10 @@ fn open<'w>(source: &Source, reading: &'w dyn Fn(u64, u64)) -> Result<Input<'w>,
     })
 }
 
-/// True for what may be meant as a number or an array, not as the name of a file.
+/// True for a number or an array of numbers, which is hardly the name of a file: `2020.csv` is none.
 fn is_value(text: &str) -> bool {
-    text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit() || c == '[')
+    let begins = text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit() || c == '[');
+    begins && text.chars().all(|c| c.is_ascii_digit() || "[](), .+-_eiuf".contains(c))
 }
 
 fn read_named(slot: &mut Slot, source: &Source) -> Result<(), String> {

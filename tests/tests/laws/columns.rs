@@ -1,5 +1,5 @@
-//! What is done with columns of matrices: nothing is transposed to read them, or what was made of them; and what was read of a matrix before
-//! it was updated does not keep it from being updated in place.
+//! Memory traffic of operations on columns: matrices are not transposed, and an update in place does not copy a matrix of which a row or column
+//! was read before.
 
 use super::state::grows_at_most;
 use super::{count, program, size};

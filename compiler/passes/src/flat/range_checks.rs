@@ -1,4 +1,4 @@
-//! Indices whose ranges, which the sizes of a kernel give, are inside: then it runs without checks of them.
+//! Versions of kernels without bounds checks, for sizes with which the ranges of all indices are inside.
 //!
 //! ```text
 //! ys = kernel map over [n] [k] \row pos i j {            inside = n <= a && k <= b          (and nothing wraps)
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Sizes that a program is given besides its arrays say nothing of these before it runs. Kernels without checks go along columns, are
-//! products of matrices, and are fused with what loops in them do. Spaces of one dimension are left alone if no innermost loop checks an index: code generation
+//! products of matrices, and have loops in vectors. Spaces of one dimension are left alone if no innermost loop checks an index: code generation
 //! finds the positions at which a comparison changes, and [`super::strided_checks`] looks at both ends.
 
 use super::in_place_scatters::emit;
@@ -55,7 +55,7 @@ fn fails_innermost(body: &Body) -> bool {
 /// A kernel without its checks, and as it is; the host decides.
 fn two_versions(stm: &Stm, facts: &Facts, vars: &mut Vars) -> Option<Vec<Stm>> {
     let Op::Kernel(k) = &stm.op else { return None };
-    let is_small = || statements(&k.body) <= tuning::TWICE_STATEMENTS;
+    let is_small = || k.body.statements() <= tuning::TWICE_STATEMENTS;
     if k.space.is_ragged()
         || !k.has_effect()
         || !is_small()
@@ -69,9 +69,10 @@ fn two_versions(stm: &Stm, facts: &Facts, vars: &mut Vars) -> Option<Vec<Stm>> {
     if without.has_effect() {
         return None;
     }
-    let inside = Inside::of(k, facts)?;
+    let access = Access::of(k, facts);
+    let inside = Inside::of(k, &access)?;
     let mut host = Host::new(stm, vars);
-    let cond = inside.decided(k, facts, &mut host)?;
+    let cond = inside.decided((k, &access), facts, &mut host)?;
     let checked = stm.refreshed(host.vars);
     let [then, other] = [unchecked, checked].map(alone);
     let versions = Some(VersionChoice::Inside);
@@ -92,19 +93,14 @@ fn alone(stm: Stm) -> Block {
     block
 }
 
-fn statements(body: &Body) -> usize {
-    let inside = |b: &Body| b.stms.iter().flat_map(|s| s.exp.own_bodies()).map(statements).sum::<usize>();
-    body.stms.len() + inside(body)
-}
-
 /// Forms of host scalars that are not negative where all indices of a kernel are inside.
 struct Inside(Vec<Form>);
 
 impl Inside {
     /// If the range of every index that the kernel checks is known.
-    fn of(k: &Kernel, facts: &Facts) -> Option<Inside> {
+    fn of(k: &Kernel, access: &Access) -> Option<Inside> {
         let mut inside = Inside(vec![]);
-        inside.checks_of(&k.body, &Access::of(k, facts))?;
+        inside.checks_of(&k.body, access)?;
         (!inside.0.is_empty()).then_some(inside)
     }
 
@@ -142,8 +138,7 @@ impl Inside {
     }
 
     /// True where all of the forms are not negative, and are so because nothing wraps.
-    fn decided(&self, k: &Kernel, facts: &Facts, host: &mut Host) -> Option<Atom> {
-        let access = &Access::of(k, facts);
+    fn decided(&self, (k, access): (&Kernel, &Access), facts: &Facts, host: &mut Host) -> Option<Atom> {
         // A space whose size is negative has no positions.
         let is_size = |v: Var| facts.is_size(v.into()) || k.space.0.contains(&Dim::Size(v.into()));
         let mut most: BTreeMap<Var, i64> = BTreeMap::new();

@@ -470,10 +470,9 @@ impl Pricing<'_> {
         Cost { group, single: n }
     }
 
-    /// True for a division of integers of 64 bits that vectors have no conversions for.
+    /// True for integers of 64 bits where vectors have no conversions of them to floats.
     fn is_long(&self, op: PrimOp) -> bool {
-        let widest = op.operands().into_iter().filter(|p| !p.is_float()).map(width).max();
-        widest == Some(8) && self.size.bytes < 4 * BYTES
+        width(op.result()) == 8 && self.size.bytes < 4 * BYTES
     }
 
     /// True for the sum of a lane's index and a number that all lanes share: reads add it themselves.

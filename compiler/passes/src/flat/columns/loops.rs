@@ -76,7 +76,7 @@ pub(super) struct InLoops {
 }
 
 impl InLoops {
-    /// Those of a kernel, if each stays in the column of its position.
+    /// The accesses of a kernel, if each is to the column of its position.
     pub(super) fn of(k: &Kernel, array: Var, size: Size, facts: &Facts) -> Option<InLoops> {
         let KernelKind::Map(outs) = &k.kind else { return None };
         let is_own = |o: &Out| matches!(o, Out::Own { .. } | Out::Elem(_));
