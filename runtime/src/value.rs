@@ -129,6 +129,23 @@ impl ValueType {
         }
     }
 
+    /// Calls `f` for each dimension of an array, not of those in payloads of sums, with the number of its column and with what says if its rows
+    /// may differ. `next`: the number of this type's first column, then of the one after it.
+    pub fn each_dimension(&mut self, next: &mut usize, f: &mut dyn FnMut(usize, &mut bool)) {
+        match self {
+            ValueType::Prim(_) => *next += 1,
+            ValueType::Tuple(ts) => ts.iter_mut().for_each(|t| t.each_dimension(next, f)),
+            ValueType::Record(fs) => fs.iter_mut().for_each(|(_, t)| t.each_dimension(next, f)),
+            ValueType::Sum(_) => *next += self.columns().len(),
+            ValueType::Array { ragged, elem, .. } => {
+                f(*next, ragged);
+                *next += 1;
+                elem.each_dimension(next, f);
+            }
+            ValueType::Opaque { of, .. } => of.each_dimension(next, f),
+        }
+    }
+
     /// True if a ragged dimension occurs, hidden ones aside.
     pub fn is_ragged(&self) -> bool {
         match self {

@@ -77,7 +77,8 @@ fn length(rng: &mut Rng, ty: &Ty, profile: Profile, depth: usize) -> usize {
             20 + rng.below(most)
         }
         Profile::GiantRow => rng.below(4),
-        Profile::Regular => 3 - depth.min(2),
+        // Rows of one length are matrices, short ones have constant lengths, others not.
+        Profile::Regular => [4, 6, 2][depth.min(2)],
         _ if rng.chance(25) => 0,
         _ => rng.below(6),
     }

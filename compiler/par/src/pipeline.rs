@@ -8,7 +8,7 @@
 use crate::failure::{Bug, Failure};
 use crate::imports::{FileSystem, Imports, Loader};
 use crate::outline::outline;
-use crate::program::{Sizes, fix};
+use crate::program::{Shapes, fix};
 use crate::tuning::Tuning;
 use crate::warnings::Warnings;
 use crate::{copies, insight, library};
@@ -326,26 +326,26 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// Optimised CORE of one entry point of a program without mistakes, for arguments of these sizes.
+    /// Optimised CORE of one entry point of a program without mistakes, for arguments of these shapes. None if it is not legal for them.
     pub(crate) fn lowered_for(
         &self,
         thir: &thir::Program,
         sources: &Sources,
-        entry: &str,
-        sizes: &Sizes,
-    ) -> Result<core::Program, Failure> {
-        let lower = || par_check::lower::lower(thir, sources, self.lowering(), &|_| false);
+        shapes: &Shapes,
+    ) -> Result<Option<core::Program>, Failure> {
+        let options = par_check::lower::Options { matrices: shapes.matrices.clone(), ..self.lowering() };
+        let lower = || par_check::lower::lower(thir, sources, options, &|_| false);
+        let Some(mut core) = self.step(LOWER.name, lower).0 else { return Ok(None) };
+        let is_entry = |f: &core::Fun| f.entry.as_ref().is_some_and(|e| e.name == shapes.matrices.entry);
         let bug = |message: &str| Failure::Bug(Bug { pass: LOWER.name.into(), message: message.into() });
-        let mut core = self.step(LOWER.name, lower).0.ok_or_else(|| bug("it was lowered before"))?;
-        let is_entry = |f: &core::Fun| f.entry.as_ref().is_some_and(|e| e.name == entry);
         let at =
             core.funs.iter().position(is_entry).ok_or_else(|| bug("the entry point was there before"))?;
         core.keep_only(core::FunId(at as u32));
         if let Some(fun) = core.funs.iter_mut().find(|f| is_entry(f)) {
-            fix(fun, sizes, &mut core.vars);
+            fix(fun, &shapes.sizes, &mut core.vars);
         }
         self.passes(&mut core)?;
-        Ok(core)
+        Ok(Some(core))
     }
 
     /// Drops what the chosen entry point does not need.
@@ -361,7 +361,8 @@ impl Pipeline<'_> {
 
     fn lowering(&self) -> par_check::lower::Options {
         let Options { check_scatter, allow_unsafe, fast_math, checkpoints, .. } = *self.options;
-        par_check::lower::Options { check_scatter, allow_unsafe, fast_math, checkpoints, calls: false }
+        let (calls, matrices) = (false, par_check::lower::Matrices::default());
+        par_check::lower::Options { check_scatter, allow_unsafe, fast_math, checkpoints, calls, matrices }
     }
 
     /// Optimised CORE of a program without mistakes.

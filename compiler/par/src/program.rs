@@ -15,14 +15,15 @@ use par_passes::flatten::{self, Flattened, Target};
 use par_runtime::ranks::Ranks;
 use par_runtime::{CancelToken, Column, ErrorKind, Profile, RuntimeError, Value, cancel, pool};
 use par_syntax::{Diagnostic, Sources};
-use sizes::BySizes;
-pub(crate) use sizes::{Sizes, fix};
+use shapes::{ByShapes, Special};
+pub(crate) use shapes::{Shapes, fix};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 #[cfg_attr(target_family = "wasm", path = "program/no_machine.rs")]
 mod machine;
-mod sizes;
+mod matrices;
+mod shapes;
 
 use machine::Machine;
 #[cfg(not(target_family = "wasm"))]
@@ -130,10 +131,10 @@ pub struct Program {
     machine: Machine,
     /// The same program with less memory, if it has work that can be cut or made again.
     smaller: OnceLock<Option<Box<Program>>>,
-    /// The same program for short rows of certain lengths.
-    by_sizes: BySizes,
-    /// The lengths that it is for, as `k = 4`.
-    constants: Vec<String>,
+    /// The same program for arguments of certain shapes.
+    by_shapes: ByShapes,
+    /// The shapes that it is for, if not for all.
+    special: Option<Special>,
     asked: OnceLock<Asked>,
     /// For the interpreters of CORE and of FLAT.
     prepared: [OnceLock<Prepared>; 2],
@@ -182,8 +183,8 @@ impl Program {
             flat_for_gpus: OnceLock::new(),
             machine: Machine::default(),
             smaller: OnceLock::new(),
-            by_sizes: BySizes::default(),
-            constants: Vec::new(),
+            by_shapes: ByShapes::default(),
+            special: None,
             asked: OnceLock::new(),
             prepared: Default::default(),
             options: options.clone(),
@@ -217,12 +218,17 @@ impl Program {
 
     /// The entry points, in the order of the source.
     pub fn entries(&self) -> Vec<&Entry> {
-        self.core.funs.iter().filter_map(|f| f.entry.as_ref()).collect()
+        self.core.funs.iter().filter_map(|f| f.entry.as_ref()).map(|e| self.declared(e)).collect()
     }
 
     /// The entry point of that name.
     pub fn entry(&self, name: &str) -> Option<&Entry> {
-        self.core.funs.iter().filter_map(|f| f.entry.as_ref()).find(|e| e.name == name)
+        self.core
+            .funs
+            .iter()
+            .filter_map(|f| f.entry.as_ref())
+            .find(|e| e.name == name)
+            .map(|e| self.declared(e))
     }
 
     /// The entry point to run: the one asked for, else `main`, else the only one. The error says which ones there are.
@@ -434,7 +440,7 @@ impl Program {
         }
         let signature = self.entry(entry).ok_or_else(|| missing(entry))?;
         signature.check_arguments(&args)?;
-        let columns = args.into_iter().flat_map(|v| v.columns).collect();
+        let columns = self.passed(args.into_iter().flat_map(|v| v.columns).collect());
         pipeline::enter("run");
         let bug = |message: String| {
             let pass = format!("all passes, running `{entry}` ({backend})");
@@ -446,7 +452,7 @@ impl Program {
                 RunFailure::Error(e) if e.kind == ErrorKind::Internal => bug(e.message),
                 other => other,
             })?;
-        signature.result(columns).map_err(bug)
+        signature.result(self.returned(columns)).map_err(bug)
     }
 
     /// Runs the program; if there is not enough memory, again with less of it.
@@ -506,10 +512,14 @@ impl Program {
             return Ok(None);
         };
         let trace = Trace::default();
-        let lower = || Pipeline { options, trace: &trace }.lowered_again(typed, &self.sources);
+        let pipeline = Pipeline { options, trace: &trace };
+        let lower = || match &self.special {
+            Some(special) => pipeline.lowered_for(typed, &self.sources, special.shapes()),
+            None => pipeline.lowered_again(typed, &self.sources).map(Some),
+        };
         let core = stacker::maybe_grow(STACK / 4, STACK, lower)?;
-        let is_other = core.rules != self.core.rules;
-        Ok(is_other.then(|| self.flattened_from(core, options)))
+        let is_other = core.filter(|core| core.rules != self.core.rules);
+        Ok(is_other.map(|core| self.flattened_from(core, options)))
     }
 
     fn execute(

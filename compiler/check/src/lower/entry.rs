@@ -41,12 +41,14 @@ impl<'p> Lower<'p> {
         }
         let mut env = def_env(def, &[]);
         let (mut params, mut signature, mut vals) = (Vec::new(), Vec::new(), Vec::new());
+        let mut columns_before = 0;
         for (i, pat) in def.params.iter().enumerate() {
             let name = match self.pat_name(pat) {
                 n if n.starts_with(['_', '(']) => format!("arg{i}"),
                 n => n,
             };
-            let ty = self.value_type(&pat.ty, 0)?;
+            let mut ty = self.value_type(&pat.ty, 0)?;
+            self.sizes_for_descriptors(&def.name, &mut ty, &mut columns_before);
             let val = self.entry_param(&ty, &name, &mut Vec::new(), &mut params)?;
             vals.push((val, self.type_arg(&pat.ty, &env)));
             signature.push((name, seal(ty, def.hidden.part(i))));
@@ -105,6 +107,14 @@ impl<'p> Lower<'p> {
                 return Err(self.internal("an entry point's type is not known"));
             }
         })
+    }
+
+    /// Makes the dimensions sizes whose rows have one length, see [`super::Matrices`]. Counts columns on from those `before`.
+    fn sizes_for_descriptors(&self, entry: &str, ty: &mut ValueType, before: &mut usize) {
+        let matrices = &self.options.matrices;
+        if matrices.entry == entry {
+            ty.each_dimension(before, &mut |at, ragged| *ragged &= !matrices.columns.contains(&at));
+        }
     }
 
     fn size_name(&self, size: &Size) -> Option<String> {

@@ -95,8 +95,8 @@ pub(crate) fn called_for(intrinsic: &str) -> &'static [&'static str] {
 /// A result, or what is wrong with the program.
 type R<T> = Result<T, Box<Diagnostic>>;
 
-/// Which checks are made, and how exactly floats are computed with.
-#[derive(Clone, Copy, Debug, Default)]
+/// Checks that are made, how exactly floats are computed with, and which arguments are matrices.
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// At every `scatter`, that no index gets two different values.
     pub check_scatter: bool,
@@ -108,6 +108,17 @@ pub struct Options {
     pub calls: bool,
     /// Loops over strips around every loop whose state a derivative keeps (`derive/reverse/checkpoints.rs`).
     pub checkpoints: u32,
+    /// Arguments that are matrices although their type is one of ragged arrays.
+    pub matrices: Matrices,
+}
+
+/// Ragged dimensions of an entry point's parameters whose rows have one length in the arguments: they are sizes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Matrices {
+    /// Name of the entry point.
+    pub entry: String,
+    /// Numbers of the columns that are descriptors in the parameters' types.
+    pub columns: Vec<usize>,
 }
 
 /// The state of lowering one program.
