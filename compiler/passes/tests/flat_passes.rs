@@ -134,6 +134,54 @@ fn divided_positions_are_rows() {
 }
 
 #[test]
+fn arrays_one_behind_the_other_are_computed_where_a_map_reads_them() {
+    assert_shows!(passed(
+        BULK,
+        "fun f@0 (%n: i64, %xs: []i64, %x: i64) -> ([]i64) {
+           let (%m: i64) = sub.i64(%n, 3i64)
+           let (%first: []i64) = literal i64 [%x]
+           let (%ys: []i64) = kernel map (elem i64) over [%m] \\%row %pos {
+             let (%y: i64) = %xs[%pos]
+             in (%y)
+           }
+           let (%last: []i64) = replicate (2i64, 7i64)
+           let (%all: []i64) = concat (%first, %ys, %last)
+           let (%r: []i64) = kernel map (elem i64) over [%n] \\%row2 %i {
+             let (%a: i64) = %all[%i]
+             let (%b: i64) = mul.i64(%a, 2i64)
+             in (%b)
+           }
+           in (%r)
+         }"
+    ));
+}
+
+#[test]
+fn prefixes_behind_the_neutral_element_are_an_exclusive_scan() {
+    assert_shows!(passed(
+        BULK,
+        "fun f@0 (%n: i64, %xs: []i64) -> ([]i64, i64) {
+           let (%is: []i64) = kernel scan op \\(%a: i64, %b: i64) -> (i64) {
+             let (%c: i64) = add.i64(%a, %b)
+             in (%c)
+           } neutral (0i64) over [%n] \\%row %pos {
+             let (%x: i64) = %xs[%pos]
+             in (%x)
+           }
+           let (%last: i64) = sub.i64(%n, 1i64)
+           let (%total: i64) = %is[%last]
+           let (%zero: []i64) = literal i64 [0i64]
+           let (%js: []i64) = kernel map (elem i64) over [%last] \\%row2 %j {
+             let (%y: i64) = %is[%j]
+             in (%y)
+           }
+           let (%zs: []i64) = concat (%zero, %js)
+           in (%zs, %total)
+         }"
+    ));
+}
+
+#[test]
 fn a_map_is_computed_where_a_reduction_reads_it() {
     assert_shows!(passed(
         BULK,

@@ -15,6 +15,10 @@ fn ordered(ty: &Ty) -> bool {
     ty.elem().is_some_and(|e| e.is_ordered() && !e.has_floats())
 }
 
+fn of_integers(ty: &Ty) -> bool {
+    matches!(ty.elem(), Some(Ty::Prim(p)) if p.is_integer())
+}
+
 fn of_pairs(ty: &Ty) -> bool {
     matches!(ty.elem(), Some(Ty::Tuple(ts)) if ts.iter().all(|t| *t == I64) && ts.len() == 2)
 }
@@ -37,6 +41,8 @@ pub(super) const FORMS: &[Form] = &[
     Form { name: "flags", weight: 2, makes: of_i64, make: flags },
     Form { name: "unique_consecutive", weight: 4, makes: is_array, make: unique },
     Form { name: "run_lengths", weight: 3, makes: of_i64, make: run_lengths },
+    Form { name: "shifted", weight: 6, makes: is_array, make: shifted },
+    Form { name: "behind neutral", weight: 6, makes: of_integers, make: behind_neutral },
     Form { name: "stencil_1d", weight: 3, makes: is_array, make: stencil_1d },
     Form { name: "stencil_2d", weight: 2, makes: |t| t.rank() > 1, make: stencil_2d },
 ];
@@ -192,6 +198,27 @@ fn flags(g: &mut Gen, _: &Ty, fuel: u32) -> Option<String> {
 
 fn unique(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     on_same(g, ty, fuel, &["unique_consecutive"])
+}
+
+/// Elements at other places, with one more at an end.
+fn shifted(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let (xs, x) = (g.exp(ty, fuel), g.name());
+    Some(match g.rng.below(4) {
+        0 => format!("(let {x} = {xs} in if null {x} then {x} else [{x}[0]] ++ init {x})"),
+        1 => format!("(let {x} = {xs} in if null {x} then {x} else tail {x} ++ [last {x}])"),
+        2 => format!("(rotate ({}) {xs})", g.rng.between(-3, 3)),
+        _ => format!("(let {x} = {xs} in take 1 {x} ++ {x} ++ drop (length {x} - 1) {x})"),
+    })
+}
+
+/// Prefixes behind the neutral element, alone or with their total.
+fn behind_neutral(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let (xs, x, s) = (g.exp(ty, fuel), g.name(), g.name());
+    let all = *g.rng.pick(&["", " |> map (+ last %)", " |> map2 (-) %"]);
+    let all = all.replace('%', &s);
+    Some(format!(
+        "(let {x} = {xs} let {s} = scan (+) 0 {x} in if null {x} then {x} else ([0] ++ init {s}){all})"
+    ))
 }
 
 fn run_lengths(g: &mut Gen, _: &Ty, fuel: u32) -> Option<String> {

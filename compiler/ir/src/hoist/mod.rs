@@ -20,6 +20,7 @@ mod distribute;
 use crate::core::{Body, Exp, LoopForm, Param, Program, Stm};
 use crate::cost::{Time, time};
 use crate::effects::Effects;
+use crate::prim::{CmpOp, PrimOp};
 use crate::stack::deeper;
 use crate::ty::{Atom, Dim, Type, Var, Vars};
 use crate::visit::Code;
@@ -60,12 +61,17 @@ struct Scope<'v> {
     uppers: HashMap<Var, Atom>,
     sizes: HashSet<Var>,
     trail: Vec<Var>,
+    /// Conditions that say if a number is 0 (true) or is not (false): the number.
+    zero: HashMap<Var, (Var, bool)>,
+    /// Numbers that are not 0 in this arm.
+    not_zero: Vec<Var>,
 }
 
 impl Scope<'_> {
     fn new(vars: &mut Vars) -> Scope<'_> {
         let (types, iotas, uppers) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Scope { vars, types, iotas, uppers, sizes: HashSet::new(), trail: Vec::new() }
+        let (zero, not_zero) = (HashMap::new(), Vec::new());
+        Scope { vars, types, iotas, uppers, sizes: HashSet::new(), trail: Vec::new(), zero, not_zero }
     }
 
     fn bind_all<'a>(&mut self, params: impl IntoIterator<Item = &'a Param>) {
@@ -99,6 +105,9 @@ impl Scope<'_> {
             Exp::Iota(n) => drop(self.iotas.insert(p.var, n)),
             Exp::Filter { .. } | Exp::Total(_) => self.size(p.var),
             Exp::Index(s, _) if p.ty.is_scalar() && self.is_desc(s) => self.size(p.var),
+            Exp::Prim(PrimOp::Cmp(op @ (CmpOp::Eq | CmpOp::Ne), _), ref xy) if xy[1].as_i64() == Some(0) => {
+                self.zero.extend(xy[0].var().map(|x| (p.var, (x, op == CmpOp::Eq))));
+            }
             _ => {}
         }
     }
@@ -226,7 +235,12 @@ impl Scope<'_> {
         let mark = self.trail.len();
         let ok = !exp.has_effect() && self.harmless_exp(exp, &stm.pat) && {
             self.enter(exp);
-            exp.bodies().into_iter().all(|b| self.harmless_body(b))
+            match exp {
+                Exp::If { cond, then, other } => {
+                    self.harmless_arm(*cond, true, then) && self.harmless_arm(*cond, false, other)
+                }
+                _ => exp.bodies().into_iter().all(|b| self.harmless_body(b)),
+            }
         };
         self.leave(mark);
         ok
@@ -244,11 +258,19 @@ impl Scope<'_> {
         ok
     }
 
+    /// As `harmless_body`, for an arm that is taken where a condition has this value.
+    fn harmless_arm(&mut self, cond: Atom, value: bool, arm: &Body) -> bool {
+        let mark = self.not_zero.len();
+        let test = cond.var().and_then(|c| self.zero.get(&c));
+        self.not_zero.extend(test.filter(|(_, if_zero)| *if_zero != value).map(|(x, _)| *x));
+        let ok = self.harmless_body(arm);
+        self.not_zero.truncate(mark);
+        ok
+    }
+
     fn harmless_exp(&self, exp: &Exp, pat: &[Param]) -> bool {
         match exp {
-            Exp::Prim(op, args) => {
-                !op.divides() || args.get(1).is_some_and(|d| d.as_i64().is_some_and(|d| d != 0))
-            }
+            Exp::Prim(op, args) => !op.divides() || args.get(1).is_some_and(|d| self.is_not_zero(*d)),
             Exp::Index(arr, indices) => self.in_bounds(*arr, indices),
             Exp::Iota(n) | Exp::Replicate(n, _) => self.is_size(*n),
             Exp::Map { width, inputs, .. }
@@ -272,6 +294,13 @@ impl Scope<'_> {
             .iter()
             .skip(1)
             .all(|d| matches!(d, Dim::Seg(_)) || matches!(d, Dim::Size(n) if self.is_size(*n)))
+    }
+
+    fn is_not_zero(&self, a: Atom) -> bool {
+        match a {
+            Atom::Const(c) => c.as_i64().is_some_and(|d| d != 0),
+            Atom::Var(v) => self.not_zero.contains(&v),
+        }
     }
 
     fn is_size(&self, a: Atom) -> bool {

@@ -59,6 +59,14 @@ impl Flattener<'_> {
             self.row_literal(level, stm, elems, prim);
             return Ok(());
         }
+        if let [Atom::Var(row)] = elems
+            && self.shapes.is_root(level)
+            && ty.dims.iter().all(|d| matches!(d, Dim::Size(_)))
+            && !ty.is_desc()
+        {
+            self.row_alone(level, &stm.pat[0], *row);
+            return Ok(());
+        }
         let mut picks = Vec::new();
         let mut rows_of_all = (Src::Iota, vec![]);
         if ty.rank() == 1 {
@@ -77,6 +85,14 @@ impl Flattener<'_> {
         }
         let child = self.enter(level, &Ex::i64(elems.len() as i64));
         self.bind_choice(child, &stm.pat[0], picks, rows_of_all.0, rows_of_all.1)
+    }
+
+    /// An array of one row, on the host: the row is packed.
+    fn row_alone(&mut self, level: LevelId, p: &Param, row: Var) {
+        let (arr, ty) = (self.arr(row), self.types[&row].clone());
+        let (packed, levels) = self.pack_levels(level, &arr, &ty);
+        let inner = self.fdims(&levels);
+        self.env.insert(p.var, Rep::Array(Arr { inner, ..packed }));
     }
 
     /// A row of scalars for every position: the kernel that computes them stores them.

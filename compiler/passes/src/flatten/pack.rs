@@ -5,9 +5,10 @@ use super::Flattener;
 use super::Result;
 use super::ex::Ex;
 use super::nest::{FDim, Kind, LevelId};
-use super::rep::{Arr, Rep, Src};
+use super::rep::{Arr, Rep, Src, element};
 use par_ir::place::{Construct, Part};
-use par_ir::{Dim, Type, Var};
+use par_ir::prim::BinOp;
+use par_ir::{Atom, Dim, Type, Var};
 
 /// One dimension of a CORE type as seen at some level.
 #[derive(Clone)]
@@ -119,20 +120,62 @@ impl Flattener<'_> {
         ty: &Type,
     ) -> (Arr, Vec<LevelId>) {
         let levels = self.enter_dims(level, dims);
-        let mut rep = Rep::Array(arr.clone());
-        for l in &levels {
-            if let Rep::Array(a) = &rep {
-                rep = self.row(a, self.local(*l));
-            }
-        }
         let last = *levels.last().expect("an array has a dimension");
-        let Rep::Scalar(ex) = rep else { panic!("internal error in flatten: rank") };
+        let ex = match self.first_of_consecutive(level, arr, ty) {
+            Some(first) => {
+                let first = self.number_on_host(&first).map_or(first, Ex::Atom);
+                element(&arr.src, self.add(first, Ex::Pos(last)))
+            }
+            None => self.element_at(arr, &levels),
+        };
         let src = if ty.is_desc() {
             Src::Desc(self.desc_for(&ex, last))
         } else {
             Src::Data(self.store(last, &ex), ty.prim())
         };
         (self.packed_arr(src, &levels), levels)
+    }
+
+    /// An expression of numbers on the host, computed there.
+    fn number_on_host(&mut self, ex: &Ex) -> Option<Atom> {
+        let (op, a, b) = match ex {
+            Ex::Atom(a) => return Some(*a),
+            Ex::Add(a, b) => (BinOp::Add, a, b),
+            Ex::Sub(a, b) => (BinOp::Sub, a, b),
+            Ex::Mul(a, b) => (BinOp::Mul, a, b),
+            _ => return None,
+        };
+        let (a, b) = (self.number_on_host(a)?, self.number_on_host(b)?);
+        Some(self.builder.host_op(op, a, b))
+    }
+
+    /// The element of an array at a position of levels that were entered for its dimensions.
+    fn element_at(&self, arr: &Arr, levels: &[LevelId]) -> Ex {
+        let mut rep = Rep::Array(arr.clone());
+        for l in levels {
+            if let Rep::Array(a) = &rep {
+                rep = self.row(a, self.local(*l));
+            }
+        }
+        let Rep::Scalar(ex) = rep else { panic!("internal error in flatten: rank") };
+        ex
+    }
+
+    /// The place of the first element of a regular array on the host, if all others follow it.
+    fn first_of_consecutive(&self, level: LevelId, arr: &Arr, ty: &Type) -> Option<Ex> {
+        if !self.shapes.is_root(level) || arr.stride.is_some() || !matches!(arr.src, Src::Data(..)) {
+            return None;
+        }
+        let mut rows = arr.clone();
+        for dim in &ty.dims[1..] {
+            let (d, rest) = rows.inner.split_first()?;
+            if !matches!(d, FDim::Size(_)) || !self.contiguous(*d, &rows, *dim) {
+                return None;
+            }
+            let start = self.row_start(*d, rows.start.clone());
+            rows = Arr { start, inner: rest.to_vec(), ..rows };
+        }
+        Some(rows.start)
     }
 
     /// A packed array over levels that were entered for its dimensions.

@@ -162,7 +162,7 @@ impl Flattener<'_> {
 }
 
 /// Element `r` of a base.
-fn element(src: &Src, r: Ex) -> Ex {
+pub(crate) fn element(src: &Src, r: Ex) -> Ex {
     match src {
         Src::Data(v, p) => Ex::Load(*v, *p, Rc::new(r)),
         Src::Desc(d) => Ex::Len(*d, Rc::new(r)),

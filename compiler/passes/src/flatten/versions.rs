@@ -353,7 +353,7 @@ fn is_shared(lam: &Lambda, exp: &Exp) -> bool {
         && !calls(&exp.bodies())
 }
 
-fn is_componentwise(op: &Lambda) -> bool {
+pub(super) fn is_componentwise(op: &Lambda) -> bool {
     let simple = |s: &Stm| matches!(s.exp, Exp::Prim(PrimOp::Bin(..), _));
     2 * op.body.stms.len() == op.params.len() && op.body.stms.iter().all(simple)
 }

@@ -97,7 +97,7 @@ impl Flattener<'_> {
 
     /// True if the rows of an array, which start as `d` says, are as long as `d` says: then the next begins where
     /// one ends. (A view of the first half of every row starts where the whole rows do.)
-    fn contiguous(&self, d: FDim, a: &Arr, dim: Dim) -> bool {
+    pub(crate) fn contiguous(&self, d: FDim, a: &Arr, dim: Dim) -> bool {
         match (d, dim) {
             (FDim::Size(m), Dim::Size(n)) => {
                 let same = self

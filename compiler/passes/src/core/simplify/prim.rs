@@ -172,7 +172,7 @@ fn compare(env: &Env, op: CmpOp, p: Prim, x: Atom, y: Atom) -> Option<Exp> {
         CmpOp::Gt => range::less(env, y, x),
         CmpOp::Le => range::less(env, y, x).map(|b| !b),
         CmpOp::Ge => range::less(env, x, y).map(|b| !b),
-        CmpOp::Eq | CmpOp::Ne => None,
+        CmpOp::Eq | CmpOp::Ne => range::differ(env, x, y).then_some(op == CmpOp::Ne),
     };
     value.map(|b| Exp::Atom(Atom::bool(b)))
 }

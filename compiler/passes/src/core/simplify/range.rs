@@ -30,6 +30,11 @@ pub(super) fn less(env: &Env, x: Atom, y: Atom) -> Option<bool> {
     at_most(env, y, x).then_some(false)
 }
 
+/// True if `x` is not `y`, for certain.
+pub(super) fn differ(env: &Env, x: Atom, y: Atom) -> bool {
+    surely_below(env, x, y) || surely_below(env, y, x)
+}
+
 fn surely_below(env: &Env, x: Atom, y: Atom) -> bool {
     all_below(env, x, y, DEPTH)
 }

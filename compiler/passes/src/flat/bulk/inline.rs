@@ -6,12 +6,7 @@
 //! zs = kernel map over n { ys[pos] * ys[pos-1] }                  zs = kernel map over n { (1 - xs[pos]) * (1 - xs[pos-1]) }
 //! ```
 //!
-//! So is an element of two arrays one behind the other, each of which is cheap:
-//!
-//! ```text
-//! zs = concat (ys, kernel map over k { xs[pos] })
-//! w  = kernel map over n { zs[pos] + 1 }          ==>      w = kernel map over n { (if pos < m then … else xs[pos-m]) + 1 }
-//! ```
+//! So is an element of arrays one behind the other, each of which is cheap (`pieces.rs`).
 //!
 //! And what is written over the elements that it is computed from:
 //!
@@ -33,17 +28,15 @@
 
 use super::in_place;
 use super::order::consumed;
-use super::{Fuser, reads, spaces};
+use super::{Fuser, pieces, reads, spaces};
 use par_ir::access::{Access, Extent, Form, Symbol};
 use par_ir::core::{self, Body, Exp};
 use par_ir::cost::{Time, operators};
 use par_ir::effects::Effects;
-use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm, Ty};
-use par_ir::prim::{BinOp, CmpOp, PrimOp};
+use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm};
 use par_ir::tuning;
-use par_ir::ty::{Atom, Dim, Type, Var};
+use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::{Code, Subst};
-use par_runtime::Prim;
 use std::collections::{BTreeSet, HashMap};
 
 /// Inlines what pays, from the top down.
@@ -69,7 +62,7 @@ pub fn sweep(block: &mut Block, fuser: &mut Fuser) {
 fn elements(block: &Block, at: usize, fuser: &mut Fuser) -> Vec<(Var, Vec<Element>)> {
     let stm = &block.stms[at];
     if let Op::Concat(parts) = &stm.op {
-        let element = concat(block, at, parts, fuser).into_iter().collect();
+        let element = pieces::concat(block, at, parts, fuser).into_iter().collect();
         return vec![(stm.pat[0].var, element)];
     }
     if keeps_checks(stm) {
@@ -93,7 +86,7 @@ fn number(stm: &Stm, i: usize) -> Option<Element> {
 }
 
 /// The results that a kernel stores by position and could do without.
-fn stored(stm: &Stm) -> std::ops::Range<usize> {
+pub(super) fn stored(stm: &Stm) -> std::ops::Range<usize> {
     let Op::Kernel(k) = &stm.op else { return 0..0 };
     match &k.kind {
         KernelKind::Map(outs) if outs.iter().all(|o| matches!(o, Out::Elem(_))) && !k.has_effect() => {
@@ -106,66 +99,25 @@ fn stored(stm: &Stm) -> std::ops::Range<usize> {
     }
 }
 
-/// An element of two arrays one behind the other.
-fn concat(block: &Block, at: usize, parts: &[Var], fuser: &mut Fuser) -> Option<Element> {
-    let [first, second] = parts else { return None };
-    let made = |v: Var| {
-        let found = block.stms[..at].iter().find(|s| s.pat.iter().any(|p| p.var == v))?;
-        let i = found.pat.iter().position(|p| p.var == v).filter(|i| stored(found).contains(i))?;
-        Element::of(found, i, false).filter(|e| !e.needs_row())
-    };
-    let (a, b) = (made(*first)?, made(*second)?);
-    let n = a.space.as_ref()?.as_flat()?;
-    let Ty::Array(prim) = block.stms[at].pat[0].ty else { return None };
-    let pos = fuser.vars.fresh_like(a.pos);
-    let (inside, after) = (fuser.vars.fresh("inside"), fuser.vars.fresh("after"));
-    let result = fuser.vars.fresh("x");
-    let arm = |e: &Element, i: Var, fuser: &mut Fuser| {
-        let mut subst = Subst::from([(e.pos, Atom::Var(i))]);
-        let stms = e.stms.refreshed_with(fuser.vars, &mut subst);
-        Body { stms, results: vec![e.result.substituted(&subst)] }
-    };
-    let (then, mut other) = (arm(&a, pos, fuser), arm(&b, after, fuser));
-    let span = block.stms[at].span;
-    let bind = |var, ty, exp| core::Stm { pat: vec![core::Param { var, ty }], exp, span };
-    let minus = Exp::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), vec![Atom::Var(pos), n]);
-    other.stms.insert(0, bind(after, Type::I64, minus));
-    let less = Exp::Prim(PrimOp::Cmp(CmpOp::Lt, Prim::I64), vec![Atom::Var(pos), n]);
-    let stms = vec![
-        bind(inside, Type::BOOL, less),
-        bind(result, Type::scalar(prim), Exp::If { cond: Atom::Var(inside), then, other }),
-    ];
-    Some(Element {
-        space: None,
-        rows: vec![],
-        pos,
-        prologue: vec![],
-        stms,
-        result: Atom::Var(result),
-        is_number: false,
-        is_free: false,
-    })
-}
-
 /// The code for one element of an array.
 pub(super) struct Element {
     /// Of a concatenation nothing is known.
     pub(super) space: Option<Space>,
     /// Variables that say in which row a position is.
-    rows: Vec<Var>,
-    pos: Var,
-    prologue: Vec<core::Stm>,
-    stms: Vec<core::Stm>,
-    result: Atom,
+    pub(super) rows: Vec<Var>,
+    pub(super) pos: Var,
+    pub(super) prologue: Vec<core::Stm>,
+    pub(super) stms: Vec<core::Stm>,
+    pub(super) result: Atom,
     /// True if it takes no longer than a read where its row is known.
-    is_number: bool,
+    pub(super) is_number: bool,
     /// True if it takes no longer than a read.
-    is_free: bool,
+    pub(super) is_free: bool,
 }
 
 impl Element {
     /// The element of a statement, if it is cheap and cannot fail. The `rest` of what the kernel stores may be read instead of computed.
-    fn of(stm: &Stm, number: usize, rest: bool) -> Option<Element> {
+    pub(super) fn of(stm: &Stm, number: usize, rest: bool) -> Option<Element> {
         let Op::Kernel(k) = &stm.op else { return None };
         let result = k.body.results[number];
         let mut needed: BTreeSet<Var> = result.var().into_iter().collect();
@@ -201,7 +153,7 @@ impl Element {
         loads
     }
 
-    fn needs_row(&self) -> bool {
+    pub(super) fn needs_row(&self) -> bool {
         let mentions = |v: &Var| self.result == Atom::Var(*v) || self.stms.iter().any(|s| s.mentions(*v));
         !self.prologue.is_empty() || self.rows.iter().any(mentions)
     }
@@ -232,8 +184,9 @@ impl Element {
         made.is_some_and(|made| made == &space.0[..space.0.len() - 1])
     }
 
-    /// True if a kernel, over this space, may compute the elements that it reads: one for each of its own, or for each of its rows.
-    fn fits(&self, k: &Kernel, space: &Space, array: Var, fuser: &Fuser) -> bool {
+    /// True if a kernel, over this space, may compute the elements that it reads: one for each of its own, or for each of its rows. `once`: it is the only
+    /// reader, at one place.
+    fn fits(&self, k: &Kernel, space: &Space, array: Var, once: bool, fuser: &Fuser) -> bool {
         let mut reads = Vec::new();
         reads::of_kernel(k, &mut |arr, i| reads.push((arr, i)));
         let in_prologue = k.prologue.iter().any(|s| s.mentions(array));
@@ -257,7 +210,8 @@ impl Element {
             let in_same_row = here && if in_prologue { in_row_of_rows } else { same_space };
             let moved = |j: Atom| if j == Atom::Var(self.pos) { *i } else { j };
             let is_new = |arr: Var, j: Atom| !reads.contains(&(arr, moved(j)));
-            as_often && (in_same_row || !self.needs_row()) && loads_of(&self.stms, &is_new) <= 1
+            let few_loads = once && self.space.is_none() || loads_of(&self.stms, &is_new) <= 1;
+            as_often && (in_same_row || !self.needs_row()) && few_loads
         })
     }
 
@@ -325,6 +279,7 @@ fn readers(block: &Block, at: usize, array: Var, element: &Element, fuser: &Fuse
         return None;
     }
     let inputs: BTreeSet<Var> = element.loads().into_iter().map(|(arr, _)| arr).collect();
+    let once = block.stms[at + 1..].iter().map(|s| s.op.uses_of(array)).sum::<usize>() == 1;
     let mut readers = Vec::new();
     // An input may have been used for the last time: then it may be gone.
     let mut gone = false;
@@ -342,7 +297,7 @@ fn readers(block: &Block, at: usize, array: Var, element: &Element, fuser: &Fuse
             }
             let ends = consumed(stm).iter().any(|v| inputs.contains(v) && !reads_array(k, *v));
             let space = element.space_for(k, array, fuser);
-            let fits = element.fits(k, space.as_ref().unwrap_or(&k.space), array, fuser);
+            let fits = element.fits(k, space.as_ref().unwrap_or(&k.space), array, once, fuser);
             if gone || ends || read != mentioned || operator > 0 || !fits {
                 return None;
             }

@@ -42,7 +42,7 @@ impl Predecessors {
         }
     }
 
-    fn is_last(&self, index: Atom, n: Atom) -> bool {
+    pub(super) fn is_last(&self, index: Atom, n: Atom) -> bool {
         index.var().is_some_and(|v| self.0.contains(&(v, n)))
     }
 }
@@ -73,8 +73,7 @@ fn candidate(block: &Block, users: &Users, at: usize, last: &Predecessors) -> Op
     let KernelKind::Scan { op, neutral, exclusive: false, after: None } = &k.kind else { return None };
     let n = k.space.as_flat()?;
     let floats = op.ret.iter().any(|t| t.prim().is_float());
-    let cheap = operators(&k.body.stms, Time::Long).is_some_and(|n| n <= tuning::TOTAL_OPERATORS);
-    if floats || k.has_effect() || !cheap || n.var().is_none() {
+    if floats || !is_cheap(k) || n.var().is_none() {
         return None;
     }
     let (mut totals, mut follows) = (0, false);
@@ -95,13 +94,18 @@ fn candidate(block: &Block, users: &Users, at: usize, last: &Predecessors) -> Op
     (totals > 0 && follows).then_some(n)
 }
 
-fn reads_of_last(stm: &Stm, v: Var, n: Atom, last: &Predecessors) -> usize {
+/// True if elements may be computed twice.
+pub(super) fn is_cheap(k: &Kernel) -> bool {
+    !k.has_effect() && operators(&k.body.stms, Time::Long).is_some_and(|n| n <= tuning::TOTAL_OPERATORS)
+}
+
+pub(super) fn reads_of_last(stm: &Stm, v: Var, n: Atom, last: &Predecessors) -> usize {
     let own = matches!(&stm.op, Op::Read(arr, i) if *arr == v && last.is_last(*i, n));
     let inner = stm.op.blocks().into_iter().flat_map(|b| &b.stms);
     usize::from(own) + inner.map(|s| reads_of_last(s, v, n, last)).sum::<usize>()
 }
 
-fn replace(stm: &mut Stm, totals: &[(Var, Var)], n: Atom, last: &Predecessors) {
+pub(super) fn replace(stm: &mut Stm, totals: &[(Var, Var)], n: Atom, last: &Predecessors) {
     if let Op::Read(arr, i) = &mut stm.op
         && last.is_last(*i, n)
         && let Some((_, total)) = totals.iter().find(|(v, _)| v == arr)
@@ -111,7 +115,7 @@ fn replace(stm: &mut Stm, totals: &[(Var, Var)], n: Atom, last: &Predecessors) {
     stm.op.for_each_block_mut(|b| b.stms.iter_mut().for_each(|s| replace(s, totals, n, last)));
 }
 
-fn reduction(scan: &Stm, fuser: &mut Fuser) -> Stm {
+pub(super) fn reduction(scan: &Stm, fuser: &mut Fuser) -> Stm {
     let Op::Kernel(k) = &scan.op else { unreachable!("a scan is a kernel") };
     let KernelKind::Scan { op, neutral, .. } = k.kind.clone() else { unreachable!("a scan is a scan") };
     let pat = scan.pat[..neutral.len()].iter();

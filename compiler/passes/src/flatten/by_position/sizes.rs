@@ -10,6 +10,7 @@
 //! *Work* counts the operators of all elements, *launches* the parallel operators that the host would start one after the other. What
 //! depends on the state is not known; of some of it there is an upper bound (the number of elements that a filter keeps).
 
+use super::super::versions::is_componentwise;
 use super::known::{Def, Known, Values};
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::cost::time;
@@ -17,7 +18,7 @@ use par_ir::loops::Loop;
 use par_ir::prim::BinOp;
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
-use par_ir::{Atom, Prim, Type, Var, Vars, tuning};
+use par_ir::{Atom, Dim, Prim, Type, Var, Vars, tuning};
 use std::collections::HashMap;
 
 /// Sizes and work of a loop, known before it runs.
@@ -98,9 +99,8 @@ impl Measure<'_> {
             }
             Exp::Loop { form, body, .. } => self.repeat(form, body, host),
             exp if exp.is_soac() => self.operator(stm, host),
-            Exp::Concat(_) | Exp::Literal(..) | Exp::Sort { .. } | Exp::Flatten(_) | Exp::Unflatten(_) => {
-                self.launch(host);
-            }
+            Exp::Concat(_) => self.concat(stm, host),
+            Exp::Sort { .. } | Exp::Flatten(_) | Exp::Unflatten(_) => self.launch(host),
             _ => self.values.define(stm),
         }
         stm.pat.iter().for_each(|p| self.bind(p.var));
@@ -118,6 +118,16 @@ impl Measure<'_> {
     fn launch(&mut self, host: bool) {
         if host {
             self.top().launches.push((0, Atom::i64(1)));
+        }
+    }
+
+    /// Arrays one behind the other: vectors compute their elements where they are read, if these are cheap.
+    fn concat(&mut self, stm: &Stm, host: bool) {
+        self.launch(host);
+        let [Dim::Size(n)] = stm.pat[0].ty.dims.as_slice() else { return };
+        if let Some(n) = self.values.at_most(*n) {
+            let work = self.values.arith(BinOp::Mul, n, (0, Atom::i64(tuning::ONE_BY_ONE_CONCAT)));
+            self.top().work.push(work);
         }
     }
 
@@ -151,7 +161,7 @@ impl Measure<'_> {
             self.values.define_row(p, *input, index);
             self.bind(p.var);
         }
-        self.top().each += 1;
+        self.top().each += 1 + one_by_one(&stm.exp);
         lambdas.iter().for_each(|l| self.body(&l.body, false));
         self.close(width.unwrap_or((0, Atom::i64(1))));
         if let (Exp::Filter { width, .. }, Some(count)) = (&stm.exp, stm.pat.first()) {
@@ -251,6 +261,18 @@ fn together(sums: &[(BinOp, Known)], span: par_ir::Span, vars: &mut Vars) -> Lam
     let results = all.iter().map(|l| l.body.results[0]).collect();
     let ret = vec![Type::I64; sums.len()];
     Lambda { params, body: Body { stms, results }, ret, schedule: Default::default() }
+}
+
+/// Operators of a map that take as long as an element takes longer one by one than in vectors.
+fn one_by_one(exp: &Exp) -> i64 {
+    match exp {
+        Exp::Reduce { op, .. } if !is_componentwise(op) => tuning::ONE_BY_ONE_TUPLE,
+        Exp::Reduce { .. } => tuning::ONE_BY_ONE_REDUCE,
+        Exp::Scan { .. } => tuning::ONE_BY_ONE_SCAN,
+        Exp::Hist { .. } => tuning::ONE_BY_ONE_HIST,
+        Exp::Scatter { .. } => tuning::ONE_BY_ONE_SCATTER,
+        _ => 0,
+    }
 }
 
 /// Cost of a statement of scalar code, without nested bodies.

@@ -1,0 +1,101 @@
+//! Elements of arrays one behind the other, each of which is cheap to compute again.
+//!
+//! ```text
+//! zs = concat ([x], kernel map over k { xs[pos] })
+//! w  = kernel map over n { zs[pos] + 1 }          ==>      w = kernel map over n { (if pos < 1 then x else xs[pos-1]) + 1 }
+//! ```
+
+use super::Fuser;
+use super::inline::{Element, stored};
+use par_ir::core::{self, Body, Exp};
+use par_ir::flat::{Block, Op, Ty};
+use par_ir::prim::{BinOp, CmpOp, PrimOp};
+use par_ir::tuning;
+use par_ir::ty::{Atom, Type, Var};
+use par_ir::visit::{Code, Subst};
+use par_runtime::{Prim, Span};
+
+/// One of the arrays: how many elements it has, and the code for one.
+struct Piece {
+    length: Atom,
+    pos: Var,
+    stms: Vec<core::Stm>,
+    result: Atom,
+}
+
+/// An element of arrays one behind the other.
+pub(super) fn concat(block: &Block, at: usize, parts: &[Var], fuser: &mut Fuser) -> Option<Element> {
+    if parts.len() > tuning::INLINE_PIECES {
+        return None;
+    }
+    let Ty::Array(prim) = block.stms[at].pat[0].ty else { return None };
+    let mut pieces: Vec<Piece> = Vec::new();
+    for part in parts {
+        pieces.push(piece(block, at, *part, fuser)?);
+    }
+    let mut pieces = pieces.into_iter();
+    let pos = fuser.vars.fresh("i");
+    let span = block.stms[at].span;
+    let body = chosen(pieces.next()?, &mut pieces, pos, &Made { prim, span }, fuser);
+    Some(Element {
+        space: None,
+        rows: vec![],
+        pos,
+        prologue: vec![],
+        stms: body.stms,
+        result: body.results[0],
+        is_number: false,
+        is_free: false,
+    })
+}
+
+/// The code of an array that was made before, for a position.
+fn piece(block: &Block, at: usize, array: Var, fuser: &mut Fuser) -> Option<Piece> {
+    let made = block.stms[..at].iter().find(|s| s.pat.iter().any(|p| p.var == array))?;
+    let mut plain = |length, result: &dyn Fn(Var) -> Atom| {
+        let pos = fuser.vars.fresh("i");
+        Some(Piece { length, pos, stms: vec![], result: result(pos) })
+    };
+    match &made.op {
+        Op::Literal(xs, _) if xs.len() == 1 => plain(Atom::i64(1), &|_| xs[0]),
+        Op::Replicate(n, x) => plain(*n, &|_| *x),
+        Op::Iota(n) => plain(*n, &Atom::Var),
+        Op::Atom(Atom::Var(same)) => piece(block, at, *same, fuser),
+        _ => {
+            let i = made.pat.iter().position(|p| p.var == array).filter(|i| stored(made).contains(i))?;
+            let e = Element::of(made, i, false).filter(|e| !e.needs_row())?;
+            let length = e.space.as_ref()?.as_flat()?;
+            Some(Piece { length, pos: e.pos, stms: e.stms, result: e.result })
+        }
+    }
+}
+
+/// The type of elements, and the place in the source that they come from.
+struct Made {
+    prim: Prim,
+    span: Span,
+}
+
+/// The element at a position, of the first piece or of those after it.
+fn chosen(
+    first: Piece,
+    rest: &mut impl Iterator<Item = Piece>,
+    pos: Var,
+    made: &Made,
+    fuser: &mut Fuser,
+) -> Body {
+    let mut subst = Subst::from([(first.pos, Atom::Var(pos))]);
+    let stms = first.stms.refreshed_with(fuser.vars, &mut subst);
+    let then = Body { stms, results: vec![first.result.substituted(&subst)] };
+    let Some(second) = rest.next() else { return then };
+    let [inside, after, x] = ["inside", "after", "x"].map(|name| fuser.vars.fresh(name));
+    let mut other = chosen(second, rest, after, made, fuser);
+    let bind = |var, ty, exp| core::Stm { pat: vec![core::Param { var, ty }], exp, span: made.span };
+    let args = vec![Atom::Var(pos), first.length];
+    let minus = Exp::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), args.clone());
+    other.stms.insert(0, bind(after, Type::I64, minus));
+    let less = Exp::Prim(PrimOp::Cmp(CmpOp::Lt, Prim::I64), args);
+    let choice = Exp::If { cond: Atom::Var(inside), then, other };
+    let stms = vec![bind(inside, Type::BOOL, less), bind(x, Type::scalar(made.prim), choice)];
+    Body { stms, results: vec![Atom::Var(x)] }
+}
