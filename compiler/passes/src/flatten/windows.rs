@@ -4,6 +4,7 @@
 //! map (\i -> sum (map2 (*) w x[i : i + k])) (iota n)
 //! map (\i -> sum (tabulate k (\j -> x[i - j]))) (iota n)
 //! tabulate_2d n m (\i j -> sum (flatten (tabulate_2d 5 5 (\y x -> a[i + y, j + x]))))
+//! tabulate_2d n m (\i j -> sum (tabulate k (\y -> if i + y < n then a[i + y, j] else 0)))
 //! ```
 //!
 //! Rows that take each step together read neighbours, which one vector holds.
@@ -123,6 +124,14 @@ impl<'l> Window<'l> {
                 let near = alike && self.inputs(inputs, lam) && self.body(&lam.body) && self.rows(&lam.body);
                 self.elements = around;
                 self.made.extend(arrays);
+                near
+            }
+            Exp::If { cond, then, other } if stm.pat.iter().all(|p| p.ty.is_scalar()) => {
+                let near = self.body(then) && self.body(other);
+                let same =
+                    |k: usize| [*cond, then.results[k], other.results[k]].iter().all(|a| self.is_same(*a));
+                let alike: Vec<Var> = (0..pat.len()).filter(|k| same(*k)).map(|k| pat[k]).collect();
+                self.growth.extend(alike.into_iter().map(|v| (v, 0)));
                 near
             }
             _ => false,
