@@ -51,7 +51,7 @@ fn a_row_that_is_only_named_goes_along_where_it_is_one() {
              in (%y)
            }
            let (%zs: [%n][%m]i64) = map %n (%is, %a) \\(%j: i64, %line: [%m]i64) -> ([%m]i64) {
-             let (%d: bool) = lt.i64 (%j, %k)
+             let (%d: bool) = lt.i64 (%j, 2i64)
              let (%z: [%m]i64) = if %d then { in (%p) } else {
                let (%o: [%m]i64) = map %m (%line) \\(%e: i64) -> (i64) {
                  let (%g: i64) = neg.i64 (%e)
@@ -62,6 +62,28 @@ fn a_row_that_is_only_named_goes_along_where_it_is_one() {
              in (%z)
            }
            in (%ys, %zs)
+         }",
+        &[IF_CONVERSION]
+    ));
+}
+
+#[test]
+fn a_row_that_is_only_named_goes_along_on_one_side_of_a_position() {
+    assert_shows!(transformed(
+        "fun f@0 (%n: i64, %m: i64, %a: [%n][%m]i64, %k: i64) -> (%r: [%n][%m]i64) {
+           let (%is: [%n]i64) = iota %n
+           let (%zs: [%n][%m]i64) = map %n (%is, %a) \\(%j: i64, %line: [%m]i64) -> ([%m]i64) {
+             let (%d: bool) = le.i64 (%j, %k)
+             let (%z: [%m]i64) = if %d then { in (%line) } else {
+               let (%o: [%m]i64) = map %m (%line) \\(%e: i64) -> (i64) {
+                 let (%g: i64) = neg.i64 (%e)
+                 in (%g)
+               }
+               in (%o)
+             }
+             in (%z)
+           }
+           in (%zs)
          }",
         &[IF_CONVERSION]
     ));

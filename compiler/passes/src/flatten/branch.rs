@@ -9,6 +9,8 @@
 //! r = scatter a, b back: scalars by value, rows by where they start
 //! ```
 //!
+//! Where both arms only name rows of one array, the place of the row is chosen ([`super::named`]).
+//!
 //! An array that both arms only update is updated where it is, by one arm after the other ([`super::in_place_whole`]).
 //!
 //! Free variables stay where they are: an arm reads them through its index vector, and rows of them that it results in
@@ -54,6 +56,9 @@ impl Flattener<'_> {
         let cond = self.ex(cond);
         if let Some(c) = cond.atom() {
             return self.host_branch(level, stm, (c, None), then, other);
+        }
+        if self.chosen_rows(level, stm, &cond, [then, other])? {
+            return Ok(());
         }
         let (yes, n_yes) = self.select_positions(level, &cond, true);
         let (no, n_no) = self.select_positions(level, &cond, false);

@@ -45,6 +45,7 @@ pub(crate) mod kernel;
 mod lengths;
 mod local;
 mod loops;
+mod named;
 mod nest;
 mod pack;
 mod positions;

@@ -9,7 +9,7 @@
 //!
 //! Statements of an arm besides the map of its rows stay in a branch before the map. Work is as before where both arms make their rows. An arm that
 //! only names rows, which costs nothing however long they are and however often it is taken, takes part if it is that of a single position
-//! (`i == k`), and the other makes its rows.
+//! (`i == k`), or of those on one side of another (`i < k`), which are half of them on average; and the other makes its rows.
 
 mod arm;
 mod emptied;
@@ -37,6 +37,7 @@ pub fn run(program: &mut Program) {
             iotas,
             positions,
             single,
+            sides: HashSet::new(),
             emptiness: HashMap::new(),
             tables: vec![],
         };
@@ -62,6 +63,8 @@ struct IfConversion<'v> {
     emptiness: HashMap<Var, Emptiness>,
     /// Conditions that give an answer at one position of their nest at most, and that answer.
     single: HashMap<Var, bool>,
+    /// Conditions on which side of another number a position is.
+    sides: HashSet<Var>,
 }
 
 impl IfConversion<'_> {
@@ -95,11 +98,11 @@ impl IfConversion<'_> {
         self.emptiness.extend(emptiness(&stm.exp).map(|e| (stm.pat[0].var, e)));
         match &stm.exp {
             Exp::Iota(_) => self.iotas.extend(stm.pat.iter().map(|p| p.var)),
-            Exp::Prim(PrimOp::Cmp(op @ (CmpOp::Eq | CmpOp::Ne), _), xs) => {
+            Exp::Prim(PrimOp::Cmp(op, _), xs) => {
                 let position = |a: &Atom| self.positions.get(&a.var()?).copied();
-                let is_single = |a: &Atom, b: &Atom| position(a).is_some_and(|d| self.depth_of(b) < d);
-                if is_single(&xs[0], &xs[1]) || is_single(&xs[1], &xs[0]) {
-                    self.single.insert(stm.pat[0].var, *op == CmpOp::Eq);
+                let with_same = |a: &Atom, b: &Atom| position(a).is_some_and(|d| self.depth_of(b) < d);
+                if with_same(&xs[0], &xs[1]) || with_same(&xs[1], &xs[0]) {
+                    self.compares_position(stm.pat[0].var, *op, xs);
                 }
             }
             Exp::Loop { params, form, .. } => {
@@ -124,6 +127,16 @@ impl IfConversion<'_> {
         }
     }
 
+    /// Notes a comparison of a position with a number that is the same at all positions.
+    fn compares_position(&mut self, cond: Var, op: CmpOp, xs: &[Atom]) {
+        match op {
+            CmpOp::Eq | CmpOp::Ne => drop(self.single.insert(cond, op == CmpOp::Eq)),
+            // One side of a constant may be a few positions of many.
+            _ if xs.iter().all(|x| x.var().is_some()) => drop(self.sides.insert(cond)),
+            _ => {}
+        }
+    }
+
     fn depth_of(&self, code: &impl Code) -> usize {
         code.free().iter().filter_map(|v| self.depths.get(v)).copied().max().unwrap_or(0)
     }
@@ -145,7 +158,8 @@ impl IfConversion<'_> {
         let single = cond.var().and_then(|v| self.single.get(&v)).copied();
         let pays = match arms.each_ref().map(Arm::makes_rows) {
             [true, true] => true,
-            [then, other] => then && single == Some(false) || other && single == Some(true),
+            [false, false] => false,
+            [then, _] => single == Some(!then) || cond.var().is_some_and(|v| self.sides.contains(&v)),
         };
         pays.then(|| self.map(stm, *cond, arms, (&scalars, &arrays), width))
     }
