@@ -270,14 +270,28 @@ fn successor_of(env: &Env, a: Atom) -> Option<Atom> {
 /// `n` if `a` is `t + i` with `i < n - t`, where neither `n` nor `t` is negative: nothing overflows, and `a` is not negative.
 fn end_of_range(env: &Env, a: Atom) -> Option<Atom> {
     let Some(Exp::Prim(PrimOp::Bin(BinOp::Add, p), xy)) = env.def_of(a) else { return None };
-    let end = |t: Atom, i: Atom| {
-        env.uppers(i)
-            .iter()
-            .find_map(|u| difference(env, *u).filter(|(_, start)| *start == t))
-            .map(|(n, _)| n)
-    };
+    let end = |t: Atom, i: Atom| env.uppers(i).iter().find_map(|u| with_added(env, *u, t));
     let (n, t) = end(xy[0], xy[1]).map(|n| (n, xy[0])).or_else(|| Some((end(xy[1], xy[0])?, xy[1])))?;
     (p.is_signed() && not_negative(env, n) && not_negative(env, t)).then_some(n)
+}
+
+/// `n` if `u` is `n - t`, or 0 if that is less; also where `t` is `k + c`, and `u` is `n - k - c` or `n - c - k`, for a constant `c`.
+fn with_added(env: &Env, u: Atom, t: Atom) -> Option<Atom> {
+    let (k, c) = offset(env, t);
+    let (less, d) = offset(env, u);
+    if d != 0
+        && c == -d
+        && let Some((n, start)) = difference(env, less)
+        && start == k
+    {
+        return Some(n);
+    }
+    let (n, start) = difference(env, u)?;
+    if start == t {
+        return Some(n);
+    }
+    let (n, d) = offset(env, n);
+    (start == k && d != 0 && c == -d).then_some(n)
 }
 
 /// `n` and `t` if `u` is `n - t`, or 0 if that is less.

@@ -8,6 +8,8 @@
 //!     in k c)
 //! ```
 //!
+//! Numbers that follow from positions (`map (+ k) (iota n)`) are computed where they are needed.
+//!
 //! Inside the lambda an element of `iota n` is known to lie in `[0, n)`, a row length not to be negative, and the number of rows not to be 0.
 
 use super::env::Env;
@@ -15,8 +17,11 @@ use super::gather;
 use crate::core::views::View;
 use par_ir::Prim;
 use par_ir::core::{Exp, Lambda, Param, Schedule, Stm};
+use par_ir::cost::{Time, time};
 use par_ir::prim::{BinOp, PrimOp};
+use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Elem, Type, Var};
+use par_ir::visit::{Code, Subst};
 use par_runtime::Span;
 use std::collections::HashSet;
 
@@ -25,23 +30,23 @@ pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
     let span = stm.span;
     match &mut stm.exp {
         Exp::Map { width, inputs, lam } => {
-            rows(env, *width, inputs, lam);
+            rows(env, *width, inputs, lam, span);
             if lam.schedule != Schedule::Opaque {
                 extract(env, *width, inputs, lam, &mut stm.pat, span, out);
             }
         }
         Exp::Filter { width, inputs, lam } => {
-            rows(env, *width, inputs, lam);
+            rows(env, *width, inputs, lam, span);
             stm.pat.first().into_iter().for_each(|k| env.assume_size(k.var));
             if stm.pat.len() == 1 {
                 stm.exp = count(env, *width, std::mem::take(inputs), lam.clone(), span);
             }
         }
-        Exp::Scatter { width, inputs, lam, .. } => rows(env, *width, inputs, lam),
+        Exp::Scatter { width, inputs, lam, .. } => rows(env, *width, inputs, lam, span),
         Exp::Reduce { width, inputs, lam, op, .. }
         | Exp::Scan { width, inputs, lam, op, .. }
         | Exp::Hist { width, inputs, lam, op, .. } => {
-            rows(env, *width, inputs, lam);
+            rows(env, *width, inputs, lam, span);
             lambda(env, op);
             if let Some(s) = sum_of_lengths(env, &stm.exp) {
                 stm.exp = Exp::Total(s);
@@ -49,10 +54,35 @@ pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
         }
         _ => {}
     }
-    if view(env, &stm.exp).is_some() {
+    if view(env, &stm.exp).is_some() || counted(env, &stm.exp).is_some() {
         env.define(stm.pat[0].var, &stm.exp);
     }
     env.emit(stm, out);
+}
+
+/// The numbers of positions, and what is computed of each with a few short operators, if an array is made like that.
+fn counted<'e>(env: &Env, exp: &'e Exp) -> Option<(Var, &'e Lambda)> {
+    let Exp::Map { inputs, lam, .. } = exp else { return None };
+    let [positions] = inputs.as_slice() else { return None };
+    let is_short = |s: &Stm| matches!(&s.exp, Exp::Prim(op, _) if !op.divides() && time(*op) == Time::Short);
+    let is_cheap = lam.body.stms.len() <= tuning::FREE_OPERATORS && lam.body.stms.iter().all(is_short);
+    let one = lam.body.results.len() == 1 && lam.schedule == Schedule::Free;
+    let counts = matches!(env.def(*positions), Some(Exp::Iota(_)));
+    (is_cheap && one && counts).then_some((*positions, lam))
+}
+
+/// Computes the elements of an input from positions.
+fn compute(env: &mut Env, i: usize, inputs: &mut [Var], lam: &mut Lambda, span: Span) {
+    let Some(made) = env.def(inputs[i]).cloned() else { return };
+    let Some((positions, made)) = counted(env, &made) else { return };
+    let position = Param { var: env.vars.fresh_like(made.params[0].var), ty: Type::I64 };
+    let mut subst = Subst::from([(made.params[0].var, Atom::Var(position.var))]);
+    let mut stms = made.body.stms.refreshed_with(env.vars, &mut subst);
+    let result = made.body.results[0].substituted(&subst);
+    inputs[i] = positions;
+    let element = std::mem::replace(&mut lam.params[i], position);
+    stms.push(Stm { pat: vec![element], exp: Exp::Atom(result), span });
+    lam.body.stms.splice(..0, stms);
 }
 
 /// The array that one in another order of its dimensions shows.
@@ -89,12 +119,15 @@ fn count(env: &mut Env, width: Atom, inputs: Vec<Var>, mut lam: Lambda, span: Sp
 }
 
 /// A lambda over rows of `inputs`.
-fn rows(env: &mut Env, width: Atom, inputs: &mut Vec<Var>, lam: &mut Lambda) {
+fn rows(env: &mut Env, width: Atom, inputs: &mut Vec<Var>, lam: &mut Lambda, span: Span) {
     gather::simplify(env, width, inputs, lam);
     let mark = env.enter();
     env.assume_some(width);
     let mut i = 0;
     while i < inputs.len() {
+        if lam.schedule == Schedule::Free {
+            compute(env, i, inputs, lam, span);
+        }
         env.ty(&mut lam.params[i].ty);
         let p = &lam.params[i];
         match known_row(env, i, inputs, lam) {

@@ -73,9 +73,16 @@ fn read_state(stm: &mut Stm, fuser: &mut Fuser) -> Option<Vec<Stm>> {
     if k.prologue.iter().any(|s| s.mentions(dest)) {
         return None;
     }
-    let mut others = Vec::new();
-    reads::for_each(&k.body, &mut |arr, i| others.extend((arr == dest && i != index).then_some(i)));
-    let mut instead = HashMap::from([(index, (state, index))]);
+    let facts = Facts::default();
+    let access = Access::of(k, &facts);
+    let written = access.form(index);
+    let is_written = |i: Atom| i == index || written.is_some() && access.form(i) == written;
+    let (mut others, mut instead) = (Vec::new(), HashMap::from([(index, (state, index))]));
+    reads::for_each(&k.body, &mut |arr, i| match arr == dest {
+        true if is_written(i) => drop(instead.insert(i, (state, i))),
+        true => others.push(i),
+        false => {}
+    });
     let mut made = Vec::new();
     for i in others {
         if let std::collections::hash_map::Entry::Vacant(new) = instead.entry(i) {
