@@ -9,7 +9,7 @@
 //! r = scatter a, b back: scalars by value, rows by where they start
 //! ```
 //!
-//! Where both arms only name rows of one array, the place of the row is chosen ([`super::named`]).
+//! An arm of a few numbers is computed everywhere, and only the positions of the other one are selected. Where both arms only name rows of one array, the place of the row is chosen ([`super::named`]).
 //!
 //! An array that both arms only update is updated where it is, by one arm after the other ([`super::in_place_whole`]).
 //!
@@ -21,10 +21,11 @@ use super::ex::Ex;
 use super::nest::{FDim, Kind, LevelId, Step};
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
-use par_ir::core::{Body, Param, Stm};
+use par_ir::core::{Body, Exp, Param, Stm};
+use par_ir::cost::{Time, time};
 use par_ir::flat::{self, KernelKind, Op, Out, Ty, VersionChoice};
 use par_ir::prim::CmpOp;
-use par_ir::{Atom, Prim, PrimOp, Var};
+use par_ir::{Atom, Prim, PrimOp, Var, tuning};
 use std::rc::Rc;
 
 /// One arm after it ran: its level, and the results as seen there.
@@ -60,6 +61,13 @@ impl Flattener<'_> {
         if self.chosen_rows(level, stm, &cond, [then, other])? {
             return Ok(());
         }
+        if stm.pat.iter().all(|p| p.ty.is_scalar()) {
+            for (value, arm, rest) in [(true, then, other), (false, other, then)] {
+                if self.harmless_scalars(arm) {
+                    return self.branch_over_scalars(level, stm, (&cond, value), arm, rest);
+                }
+            }
+        }
         let (yes, n_yes) = self.select_positions(level, &cond, true);
         let (no, n_no) = self.select_positions(level, &cond, false);
         let in_place = self.in_place_results(level, stm, then, other);
@@ -74,6 +82,39 @@ impl Flattener<'_> {
             }
         }
         self.merge(level, stm, &[a, b], &after);
+        Ok(())
+    }
+
+    /// True for an arm of a few numbers that can be computed at all positions.
+    fn harmless_scalars(&self, arm: &Body) -> bool {
+        let short = |s: &Stm| matches!(&s.exp, Exp::Prim(op, _) if !op.divides() && time(*op) == Time::Short);
+        arm.stms.len() <= tuning::FREE_OPERATORS && arm.stms.iter().all(short)
+    }
+
+    /// A branch of which one arm, taken where the condition has a value, is computed everywhere: only positions of the rest are selected.
+    fn branch_over_scalars(
+        &mut self,
+        level: LevelId,
+        stm: &Stm,
+        (cond, value): (&Ex, bool),
+        arm: &Body,
+        rest: &Body,
+    ) -> Result<()> {
+        let (idx, n) = self.select_positions(level, cond, !value);
+        self.stms(level, &arm.stms)?;
+        let values: Vec<Ex> = arm.results.iter().map(|a| self.ex(*a)).collect();
+        let everywhere: Vec<Var> = values.iter().map(|ex| self.store(level, ex)).collect();
+        self.flush();
+        let rest = self.arm(level, stm, idx, n, rest, &vec![None; stm.pat.len()])?;
+        for ((p, rep), before) in stm.pat.iter().zip(rest.reps).zip(everywhere) {
+            let Rep::Scalar(chosen) = rep else { unreachable!("scalars stay scalars") };
+            let prim = p.ty.prim();
+            let merged = self.scatter_back(level, rest.level, before, prim, &chosen);
+            let extent = self.shapes.extent(level);
+            self.shapes.extents.insert(merged, extent);
+            self.types.insert(p.var, p.ty.clone());
+            self.env.insert(p.var, Rep::Scalar(Ex::Load(merged, prim, Rc::new(Ex::Pos(level)))));
+        }
         Ok(())
     }
 
