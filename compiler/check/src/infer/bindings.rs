@@ -52,12 +52,31 @@ impl Cx<'_> {
 
     /// Checks a value against the pattern it is bound to.
     pub(super) fn agree_bound(&mut self, pat: &Ty, at: Span, value: &Expr) {
+        let unzip = self.unzip_for(pat, &value.ty);
         self.agree(pat, &value.ty, |clash, expected, found| {
             let diag = Diagnostic::error("E0301", "the value does not match the pattern", value.span)
                 .here(format!("found {found}"))
                 .label(at, format!("expected {expected}"));
-            errors::explain(diag, clash)
+            match unzip {
+                Some(f) => diag.note(format!("this is an array of tuples; `{f} (…)` is a tuple of arrays")),
+                None => errors::explain(diag, clash),
+            }
         });
+    }
+
+    /// The function that makes an array of tuples a tuple of arrays, where a pattern of as many parts meets one.
+    fn unzip_for(&self, pat: &Ty, value: &Ty) -> Option<String> {
+        let (Ty::Tuple(parts), Ty::Array(_, elem)) = (self.types.resolve(pat), self.types.resolve(value))
+        else {
+            return None;
+        };
+        let Ty::Tuple(of) = self.types.resolve(&elem) else { return None };
+        match parts.len() {
+            n if n != of.len() => None,
+            2 => Some("unzip".into()),
+            n @ 3..=5 => Some(format!("unzip{n}")),
+            _ => None,
+        }
     }
 
     /// `let f [n] 't p1 p2 : t = value in body`. The function is generalised over what it does not share with its

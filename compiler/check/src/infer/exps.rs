@@ -160,8 +160,11 @@ impl Cx<'_> {
     /// E0201, with what the surroundings say about it.
     pub(super) fn unknown_name(&mut self, name: &Name) -> Diagnostic {
         let known = self.scopes.candidates(&self.env, self.module, name);
-        let of_number =
-            [Prim::F64, Prim::I32].into_iter().find(|p| self.scopes.of_prim(*p, &name.base).is_some());
+        let mut of_numbers = [Prim::F64, Prim::F32, Prim::I64, Prim::I32]
+            .into_iter()
+            .filter(|p| self.scopes.of_prim(*p, &name.base).is_some());
+        let of_number = of_numbers.next();
+        let of_others: Vec<Prim> = of_numbers.collect();
         if let Some(first) = name.path.first()
             && known.is_empty()
         {
@@ -183,10 +186,9 @@ impl Cx<'_> {
         }
         if let (Some(prim), true) = (of_number, name.path.is_empty()) {
             let diag = errors::unknown_name(name, &[]);
-            return diag.note(format!(
-                "functions of numbers belong to the modules of the types: `{prim}.{}`",
-                name.base
-            ));
+            let all = std::iter::once(prim).chain(of_others).map(|p| format!("`{p}.{}`", name.base));
+            let all = all.collect::<Vec<_>>().join(", ");
+            return diag.note(format!("functions of numbers belong to the modules of the types: {all}"));
         }
         if self.scopes.is_hidden(&self.env, self.module, name) {
             let note = format!("`{}` is `local`: only its own module sees it", name.base);

@@ -195,6 +195,14 @@ impl Failure<'_, '_> {
             (Some(Tok::In), _) if self.bracket().is_none() && !self.open_let() => {
                 Some("there is no `let` that this `in` could belong to".into())
             }
+            (Some(tok), _)
+                if self.can_follow("in")
+                    && self.open_let()
+                    && opens_expression(tok)
+                    && self.begins_line(self.span.start as usize) =>
+            {
+                Some("the `let` before it needs an `in`: let x = e in …".into())
+            }
             (Some(tok), _) if self.after_expression() && opens_expression(tok) => {
                 Some(format!("as an argument it needs parentheses: f ({tok} …)").replace('`', ""))
             }
