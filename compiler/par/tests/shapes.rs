@@ -133,6 +133,24 @@ fn rows_of_one_length_are_matrices_and_results_as_declared() {
 }
 
 #[test]
+fn a_gpu_knows_matrices_not_lengths() {
+    let p = program(Some(0));
+    let rows = Column::Offsets(Array::from_slice(&[0i64, 2, 4]));
+    let data = Column::Data(Array::from_slice(&[1.0, 2.0, 3.0, 4.0]));
+    let ty = ValueType::array(ValueType::ragged(ValueType::Prim(Prim::F64)));
+    let args = [Value { ty, columns: vec![Column::Size(2), rows, data] }];
+    let words = |backend| {
+        let options = CallOptions { backend, ..CallOptions::default() };
+        let special = p.for_arguments("ragged", &args, &options).expect("it compiles");
+        special.map(|p| p.constants().to_vec())
+    };
+    let words_of = |text: &str| Some(text.split(", ").map(String::from).collect::<Vec<_>>());
+    assert_eq!(words(Backend::Cuda), words_of("rows of one length in `rows`"));
+    assert_eq!(words(Backend::Cpu), words_of("rows of length 2 in `rows`, n = 2"));
+    assert_eq!(words(Backend::FlatInterp), None);
+}
+
+#[test]
 fn each_ragged_dimension_is_asked() {
     let words = |entry, args| both(entry, args).0.join(", ");
     assert_eq!(

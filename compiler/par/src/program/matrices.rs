@@ -27,9 +27,12 @@ pub(super) fn descriptors<'a>(
     found
 }
 
-/// Length of all rows that a descriptor describes.
+/// Length of all rows that a descriptor describes. One in the memory of a device is not looked at.
 fn length(column: &Column) -> Option<i64> {
     let Column::Offsets(offsets) = column else { return None };
+    if offsets.is_on_device() {
+        return None;
+    }
     let offsets = offsets.slice::<i64>();
     let first = offsets.get(1)?.checked_sub(offsets[0])?;
     (first > 0 && offsets.windows(2).all(|row| row[1] - row[0] == first)).then_some(first)

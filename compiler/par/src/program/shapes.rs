@@ -62,12 +62,12 @@ impl Program {
         options: &CallOptions,
     ) -> Result<Option<Arc<Program>>, Failure> {
         let is_possible = self.special.is_none()
-            && options.backend == Backend::Cpu
+            && !options.backend.is_interpreter()
             && options.on_ranks().is_none()
             && self.options.tuning.is_none()
             && !args.iter().any(Value::is_in_parts);
         let Some(typed) = self.typed.as_ref().filter(|_| is_possible) else { return Ok(None) };
-        let Some(shapes) = self.shapes(entry, args) else { return Ok(None) };
+        let Some(shapes) = self.shapes(entry, args, options.backend) else { return Ok(None) };
         let mut known = noted(&self.by_shapes.0);
         if let Some((_, made)) = known.iter().find(|(s, _)| *s == shapes) {
             return Ok(made.clone());
@@ -142,8 +142,9 @@ impl Program {
         }
     }
 
-    /// Shapes of arguments that a program of their own is for, if there is much to do: rows of one length, lengths of short rows, all sizes of small arrays.
-    fn shapes(&self, entry: &str, args: &[Value]) -> Option<Shapes> {
+    /// Shapes of arguments that a program of their own is for, if there is much to do: rows of one length; on the processor, lengths of short rows, all sizes of
+    /// small arrays.
+    fn shapes(&self, entry: &str, args: &[Value], backend: Backend) -> Option<Shapes> {
         let columns = || args.iter().flat_map(|v| &v.columns);
         let elements: usize = columns().map(|c| if let Column::Data(a) = c { a.len() } else { 0 }).sum();
         if self.options.constant_sizes.is_none_or(|least| elements < least) {
@@ -159,8 +160,11 @@ impl Program {
                 _ => descriptors.iter().find(|(of, _)| *of == at).copied(),
             }
         };
-        let mut sizes: Sizes =
-            short(fun, &|v| size(v).map(|(_, n)| n)).into_iter().filter_map(size).collect();
+        let short = match backend {
+            Backend::Cpu => short(fun, &|v| size(v).map(|(_, n)| n)),
+            _ => HashSet::new(),
+        };
+        let mut sizes: Sizes = short.into_iter().filter_map(size).collect();
         sizes.sort_unstable();
         let matrices =
             Matrices { entry: entry.to_string(), columns: descriptors.iter().map(|d| d.0).collect() };
