@@ -22,7 +22,7 @@ use std::sync::{Arc, OnceLock};
 
 #[cfg_attr(target_family = "wasm", path = "program/no_machine.rs")]
 mod machine;
-mod matrices;
+pub(crate) mod matrices;
 mod shapes;
 
 use machine::Machine;

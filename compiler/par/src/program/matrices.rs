@@ -8,8 +8,9 @@
 //! size 3, descriptor 0 2 4 6, data  <-  size 3, size 2, data   (result)
 //! ```
 
+use par_runtime::entry::same_representation;
 use par_runtime::value::ColumnType;
-use par_runtime::{Array, Column, ValueType};
+use par_runtime::{Array, Column, Value, ValueType};
 
 /// Numbers of the columns that are descriptors of rows of one length, with this, which is not 0; payloads of sums aside. Work: what is read of the
 /// descriptors, up to the first row of another length.
@@ -48,13 +49,27 @@ pub(super) fn with_sizes(mut args: Vec<Column>, descriptors: &[usize]) -> Vec<Co
     args
 }
 
+/// A value as one of the type `declared`, with descriptors for sizes where that has them; or the value again, if that does not make it one. Work: the
+/// rows that are described.
+pub(crate) fn as_declared(value: Value, declared: &ValueType) -> Result<Value, Value> {
+    match fits(&value.ty, declared) {
+        true => Ok(Value { columns: with_descriptors(value.columns, declared), ty: declared.clone() }),
+        false => Err(value),
+    }
+}
+
 /// True if a result of the type `made` becomes one of the type `declared` by descriptors for sizes.
 pub(super) fn fits(made: &ValueType, declared: &ValueType) -> bool {
-    let (made, declared) = (made.columns(), declared.columns());
-    let becomes = |(a, b): (&ColumnType, &ColumnType)| {
-        a == b || (*a == ColumnType::Size && matches!(b, ColumnType::Offsets { .. }))
+    let regular = |ty: &ValueType| {
+        let mut ty = ty.clone();
+        ty.each_dimension(&mut 0, &mut |_, ragged| *ragged = false);
+        ty
     };
-    made.len() == declared.len() && made.iter().zip(&declared).all(becomes)
+    let becomes = |(a, b): (ColumnType, ColumnType)| {
+        a == b || (a == ColumnType::Size && matches!(b, ColumnType::Offsets { .. }))
+    };
+    same_representation(&regular(made), &regular(declared))
+        && made.columns().into_iter().zip(declared.columns()).all(becomes)
 }
 
 /// A result with descriptors where its declared type has them. Work: their rows.

@@ -2,11 +2,13 @@
 
 use super::random;
 use super::spec::{Data, Input};
+use crate::failure::RunFailure;
 use crate::pipeline::Options;
 use crate::program::Backend;
+use crate::program::matrices::as_declared;
 use crate::session::{Evaluation, Outcome, Session};
 use par_runtime::io::{self, InputError, text::print_value};
-use par_runtime::{Value, ValueType};
+use par_runtime::{ErrorKind, Value, ValueType};
 use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
@@ -77,8 +79,8 @@ fn exactly(bytes: &[u8], types: &[ValueType]) -> Result<Vec<Value>, String> {
     }
 }
 
-/// The components of an expression's value. They go through text because a value that happens to be regular may be
-/// wanted as a ragged one.
+/// The components of an expression's value, interpreted, or run on the processor if that takes more memory than the interpreter may have. What has other types
+/// than are wanted is read as text.
 fn script(expression: &str, types: &[ValueType], scope: &Scope) -> Result<Vec<Value>, String> {
     let mut session = Session::new(scope.options);
     session.load(scope.name, scope.text).map_err(|e| e.to_string())?;
@@ -87,8 +89,20 @@ fn script(expression: &str, types: &[ValueType], scope: &Scope) -> Result<Vec<Va
         return Err(format!("`{}` has no value that a function can be called with", expression.trim()));
     };
     let Evaluation { program, args, .. } = *evaluation;
-    let value = program.run(Evaluation::ENTRY, args, Backend::Interp, 1).map_err(|e| e.to_string())?;
+    let run = |args, backend| program.run(Evaluation::ENTRY, args, backend, 0);
+    let value = match run(args.clone(), Backend::Interp) {
+        Err(RunFailure::Error(e)) if e.kind == ErrorKind::OutOfMemory => run(args, Backend::Cpu),
+        result => result,
+    };
+    let value = value.map_err(|e| e.to_string())?;
     let values = if types.len() == 1 { vec![value] } else { io::components(value) };
-    let text: Vec<String> = values.iter().map(print_value).collect();
-    exactly(text.join("\n").as_bytes(), types)
+    let direct = || values.iter().zip(types).map(|(v, ty)| as_declared(v.clone(), ty).ok()).collect();
+    let same = values.len() == types.len();
+    match same.then(direct).flatten() {
+        Some(direct) => Ok(direct),
+        None => {
+            let text: Vec<String> = values.iter().map(print_value).collect();
+            exactly(text.join("\n").as_bytes(), types)
+        }
+    }
 }
