@@ -123,6 +123,8 @@ pub const FLAT_FUSION_REACH: usize = 48;
 pub const AFTER_OPERATORS: usize = 16;
 /// Short operators that may be computed again for a read.
 pub const INLINE_OPERATORS: usize = 12;
+/// Statements at the beginning of the arms of a branch among which common ones are looked for.
+pub const COMMON_STATEMENTS: usize = 32;
 /// Arrays one behind the other whose elements are computed where they are read, at most: each is a comparison for every element.
 pub const INLINE_PIECES: usize = 4;
 /// Elements that may be read in place of one.

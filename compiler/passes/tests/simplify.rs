@@ -382,6 +382,30 @@ fn reading_rows_in_order_is_mapping() {
 }
 
 #[test]
+fn what_both_arms_compute_is_computed_before_them() {
+    assert_shows!(simplified(
+        "fun f@0 (%n: i64, %xs: [%n]i64, %c: bool, %i: i64, %j: i64) -> (%r: i64) {
+           let (%a: i64) = if %c then {
+             let (%x: i64) = %xs[%i]
+             let (%y: i64) = mul.i64 (%x, %n)
+             let (%z: i64) = %xs[%j]
+             let (%s: i64) = add.i64 (%y, %z)
+             in (%s)
+           } else {
+             let (%u: i64) = %xs[%i]
+             let (%v: i64) = mul.i64 (%u, %n)
+             let (%b: bool) = lt.i64 (%j, %n)
+             check %b bounds (%j, %n)
+             let (%w: i64) = %xs[%j]
+             let (%t: i64) = sub.i64 (%v, %w)
+             in (%t)
+           }
+           in (%a)
+         }"
+    ));
+}
+
+#[test]
 fn nested_concatenations_are_one() {
     assert_shows!(simplified(
         "fun f@0 (%n: i64, %xs: [%n]i64, %m: i64, %ys: [%m]i64) -> (%k: i64, %r: [%k]i64, %l: i64, %q: [%l]i64) {

@@ -6,17 +6,20 @@
 //!   else { … in n bs }                          else { … in bs }
 //! ```
 //!
-//! Inside the arms the condition is known. Arms that only choose between scalars become `select`, which for
+//! What both arms compute or read of what is outside is computed before. Inside the arms the condition is known. Arms that only choose between scalars become `select`, which for
 //! bools is `and` or `or`. Under maps so do arms of a few short statements that can fail nowhere: `x > 0 || ys[i] > 0` reads `ys[i]` always.
 
 use super::env::Env;
 use super::range;
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::cost::{Time, time};
+use par_ir::effects::Effects;
 use par_ir::prim::PrimOp;
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Elem, Var};
+use par_ir::visit::{Code, Subst};
 use par_runtime::{Scalar, Span};
+use std::collections::HashSet;
 
 /// Simplifies an `if`; its operands have been rewritten.
 pub(super) fn simplify(env: &mut Env, stm: Stm, out: &mut Vec<Stm>) {
@@ -45,6 +48,7 @@ fn branch(
     span: Span,
     out: &mut Vec<Stm>,
 ) {
+    hoist_common(env, &mut then, &mut other, out);
     arm(env, cond, true, &mut then);
     arm(env, cond, false, &mut other);
     drop_common(env, &mut pat, &mut then, &mut other);
@@ -89,6 +93,30 @@ fn is_inside(env: &Env, arr: Var, indices: &[Atom]) -> bool {
             && ty.dims.len() == indices.len()
             && ty.dims.iter().zip(indices).all(|(d, i)| inside(d, env.atom(*i)))
     })
+}
+
+/// Scalars that both arms compute or read, before anything that can fail, are computed before the branch.
+fn hoist_common(env: &mut Env, then: &mut Body, other: &mut Body, out: &mut Vec<Stm>) {
+    let (mut at, mut bound) = (0, HashSet::new());
+    while at < then.stms.len().min(tuning::COMMON_STATEMENTS) && !then.stms[at].has_effect() {
+        let stm = &then.stms[at];
+        let outside = is_scalar_code(stm) && stm.exp.free().iter().all(|v| !bound.contains(v));
+        let before = other.stms.iter().take(tuning::COMMON_STATEMENTS).take_while(|s| !s.has_effect());
+        let same = |s: &Stm| outside && is_scalar_code(s) && s.exp == stm.exp && s.pat[0].ty == stm.pat[0].ty;
+        let Some(found) = before.into_iter().position(same) else {
+            bound.extend(stm.pat.iter().map(|p| p.var));
+            at += 1;
+            continue;
+        };
+        let (stm, again) = (then.stms.remove(at), other.stms.remove(found));
+        other.substitute(&Subst::from([(again.pat[0].var, Atom::Var(stm.pat[0].var))]));
+        env.stm(stm, out);
+    }
+}
+
+/// True for an operator on scalars, or a read of one.
+fn is_scalar_code(stm: &Stm) -> bool {
+    matches!(stm.exp, Exp::Prim(..) | Exp::Index(..)) && stm.pat.len() == 1 && stm.pat[0].ty.is_scalar()
 }
 
 /// Results that are the same in both arms are copies.
