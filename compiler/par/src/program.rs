@@ -347,7 +347,13 @@ impl Program {
             let kept = if options.locate { self.kept(&args) } else { None };
             let special = self.for_arguments(entry, &args, options)?;
             let program = special.as_deref().unwrap_or(self);
-            let result = program.call_watched(entry, args, options, &mut Measure::Nothing);
+            let call =
+                |program: &Program, args| program.call_watched(entry, args, options, &mut Measure::Nothing);
+            let again = self.may_fail_otherwise(entry, program).then(|| args.clone());
+            let result = match (call(program, args), again) {
+                (Err(RunFailure::Error(e)), Some(args)) if e.kind == ErrorKind::Failed => call(self, args),
+                (result, _) => result,
+            };
             match (result, kept) {
                 (Err(RunFailure::Error(e)), Some(args)) => Err(self.located(entry, args, e, options).into()),
                 (result, _) => result,

@@ -3,7 +3,7 @@
 //!
 //! They are chosen by the arguments alone, so that a call always gives the same result.
 
-use super::{Backend, CallOptions, Pipeline, Program, STACK, Trace, is_entry, matrices};
+use super::{Asked, Backend, CallOptions, Pipeline, Program, STACK, Trace, is_entry, matrices};
 use crate::failure::Failure;
 use crate::pipeline::noted;
 use par_check::lower::Matrices;
@@ -124,6 +124,14 @@ impl Program {
     /// An entry point as it is declared.
     pub(super) fn declared<'a>(&'a self, entry: &'a Entry) -> &'a Entry {
         self.special.as_ref().map_or(entry, |special| &special.declared)
+    }
+
+    /// True if a call of a special program that fails would fail with another text in this one: rows have lengths of their own here. Not if the call
+    /// consumes its arguments, or has shown something.
+    pub(super) fn may_fail_otherwise(&self, entry: &str, special: &Program) -> bool {
+        let matrices = special.special.as_ref().is_some_and(|s| !s.shapes.matrices.columns.is_empty());
+        let Asked { shows, consuming } = self.asked();
+        matrices && !shows && !consuming.iter().any(|name| name == entry)
     }
 
     /// Arguments as the program takes them.
