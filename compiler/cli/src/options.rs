@@ -35,7 +35,8 @@ pub struct Compile {
     /// evaluation. With `--memory-limit` that is done where memory is short
     #[arg(long, value_name = "LOOPS", default_value = "0", value_parser = clap::value_parser!(u32).range(..=8))]
     checkpoints: u32,
-    /// On the processor, compile a program of its own for matrices and for short rows of a call's lengths if its arguments have so many elements [default: 1024]; or `never`
+    /// Compile a program of its own for matrices and, on the processor, for short rows of a call's lengths if its arguments have so many elements [default: 1024]; or
+    /// `never`
     #[arg(long, value_name = "ELEMENTS", value_parser = least_elements)]
     constant_sizes: Option<Least>,
     /// Fail where a scatter writes two different values to one index, and name the first of them
