@@ -71,8 +71,12 @@ fn counted<'e>(env: &Env, exp: &'e Exp) -> Option<(Var, &'e Lambda)> {
     (is_cheap && one && counts).then_some((*positions, lam))
 }
 
-/// Computes the elements of an input from positions.
+/// Computes the elements of an input from positions. Not if they are lengths of rows, which types mention.
 fn compute(env: &mut Env, i: usize, inputs: &mut [Var], lam: &mut Lambda, span: Span) {
+    let v = lam.params[i].var;
+    if lam.params.iter().map(|p| &p.ty).chain(&lam.ret).any(|ty| ty.mentions(v)) {
+        return;
+    }
     let Some(made) = env.def(inputs[i]).cloned() else { return };
     let Some((positions, made)) = counted(env, &made) else { return };
     let position = Param { var: env.vars.fresh_like(made.params[0].var), ty: Type::I64 };
