@@ -118,7 +118,7 @@ impl Subject {
             n => n,
         };
         let input_bytes = values.iter().map(size).sum();
-        let constants = program.constants().to_vec();
+        let constants = program.known_shapes().to_vec();
         Ok(RunCost { runs: self.runs as usize, time, profile, input_bytes, target, threads, constants })
     }
 }

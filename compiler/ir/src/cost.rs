@@ -36,6 +36,12 @@ pub fn time(op: PrimOp) -> Time {
     }
 }
 
+/// True for short operators on scalars, at most so many, and nothing else.
+pub fn is_short_arithmetic<'s>(stms: impl IntoIterator<Item = &'s Stm>, most: usize) -> bool {
+    let is_short = |s: &Stm| matches!(&s.exp, Exp::Prim(op, _) if time(*op) == Time::Short);
+    stms.into_iter().enumerate().all(|(i, s)| i < most && is_short(s))
+}
+
 /// Number of operators of scalar code, choices of a branch's results included, if none takes longer than `longest` and there is
 /// no loop, call or update. Reads and checks do not count.
 pub fn operators(stms: &[Stm], longest: Time) -> Option<usize> {

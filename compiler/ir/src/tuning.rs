@@ -32,18 +32,18 @@ pub const POSITIONS: i64 = 256;
 /// Operators in a launch of a loop of the host up to which, on average, the loop is one kernel of one position: a launch takes 0.6 microseconds, an operator of a map
 /// 0.05 nanoseconds for each element. Stencils of 1,000 elements take 0.4 to 0.6 of the time in one kernel, of 2,000 0.7 to 0.8, of 4,000 1.0.
 pub const ITERATIONS: i64 = 16384;
-/// So many operators in a launch count for an element of a sum in such a kernel, which is not in vectors: as long with 1,500 elements (AVX2).
-pub const ONE_BY_ONE_REDUCE: i64 = 12;
+/// Penalty of a sum in such a kernel, which is sequential, in operators for each element: break-even at 1,500 elements (AVX2).
+pub const SEQUENTIAL_REDUCE: i64 = 12;
 /// The same for reductions with operators on tuples, such as the place of the least number: 1.4 of the time with 1,000 elements, 2.3 with 2,000.
-pub const ONE_BY_ONE_TUPLE: i64 = 54;
+pub const SEQUENTIAL_TUPLE: i64 = 54;
 /// The same for prefixes: as long with 1,000 elements, 1.3 with 2,000.
-pub const ONE_BY_ONE_SCAN: i64 = 17;
+pub const SEQUENTIAL_SCAN: i64 = 17;
 /// The same for histograms: 0.75 with 1,000 elements, 1.6 with 2,000.
-pub const ONE_BY_ONE_HIST: i64 = 25;
+pub const SEQUENTIAL_HIST: i64 = 25;
 /// The same for `scatter`: 1.1 with 1,000 elements, 1.4 with 2,000.
-pub const ONE_BY_ONE_SCATTER: i64 = 38;
-/// The same for arrays one behind the other: 0.8 with 2,000 elements, 1.1 with 4,000.
-pub const ONE_BY_ONE_CONCAT: i64 = 8;
+pub const SEQUENTIAL_SCATTER: i64 = 38;
+/// The same for concatenations: 0.8 with 2,000 elements, 1.1 with 4,000.
+pub const SEQUENTIAL_CONCAT: i64 = 8;
 /// Factor of the operators that a launch may have if a loop has several positions, which go through lanes: forward substitution in 32 to 96
 /// columns of 32 elements took 0.05 of the time.
 pub const POSITIONS_LITTLE: i64 = 8;
@@ -123,10 +123,10 @@ pub const FLAT_FUSION_REACH: usize = 48;
 pub const AFTER_OPERATORS: usize = 16;
 /// Short operators that may be computed again for a read.
 pub const INLINE_OPERATORS: usize = 12;
-/// Statements at the beginning of the arms of a branch among which common ones are looked for.
+/// First statements of the arms of a branch among which common ones are looked for.
 pub const COMMON_STATEMENTS: usize = 32;
-/// Arrays one behind the other whose elements are computed where they are read, at most: each is a comparison for every element.
-pub const INLINE_PIECES: usize = 4;
+/// Parts of a concatenation that is computed where it is read, at most: each is a comparison for every element.
+pub const INLINE_PARTS: usize = 4;
 /// Elements that may be read in place of one.
 pub const INLINE_READS: usize = 2;
 /// Statements of a body that may be there twice.

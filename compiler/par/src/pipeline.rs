@@ -109,11 +109,11 @@ pub struct Options {
     pub check_scatter: bool,
     /// Of several values that a `scatter` writes to one index, the last one wins; `tuning` is not used.
     pub reproducible: bool,
-    /// On the processor, lengths of short rows are constants in a program of their own for arguments with so many elements; none: never.
+    /// Elements of arguments from which on a call has a program specialised to matrices among them and, on the processor, to lengths of short rows; none: never.
     pub constant_sizes: Option<usize>,
 }
 
-/// Elements of a call's arguments from which on a program for their sizes is worth compiling.
+/// Elements of a call's arguments from which on a specialised program is worth compiling.
 const CONSTANT_SIZES_FROM: usize = 1 << 10;
 
 impl Default for Options {

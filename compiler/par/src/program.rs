@@ -131,9 +131,9 @@ pub struct Program {
     machine: Machine,
     /// The same program with less memory, if it has work that can be cut or made again.
     smaller: OnceLock<Option<Box<Program>>>,
-    /// The same program for arguments of certain shapes.
+    /// Specialisations of the program to shapes of arguments.
     by_shapes: ByShapes,
-    /// The shapes that it is for, if not for all.
+    /// Its own specialisation, if it is one.
     special: Option<Special>,
     asked: OnceLock<Asked>,
     /// For the interpreters of CORE and of FLAT.
@@ -446,7 +446,7 @@ impl Program {
         }
         let signature = self.entry(entry).ok_or_else(|| missing(entry))?;
         signature.check_arguments(&args)?;
-        let columns = self.passed(args.into_iter().flat_map(|v| v.columns).collect());
+        let columns = self.specialised_arguments(args.into_iter().flat_map(|v| v.columns).collect());
         pipeline::enter("run");
         let bug = |message: String| {
             let pass = format!("all passes, running `{entry}` ({backend})");
@@ -458,7 +458,7 @@ impl Program {
                 RunFailure::Error(e) if e.kind == ErrorKind::Internal => bug(e.message),
                 other => other,
             })?;
-        signature.result(self.returned(columns)).map_err(bug)
+        signature.result(self.declared_result(columns)).map_err(bug)
     }
 
     /// Runs the program; if there is not enough memory, again with less of it.
@@ -520,7 +520,7 @@ impl Program {
         let trace = Trace::default();
         let pipeline = Pipeline { options, trace: &trace };
         let lower = || match &self.special {
-            Some(special) => pipeline.lowered_for(typed, &self.sources, special.shapes()),
+            Some(special) => pipeline.lowered_for(typed, &self.sources, &special.shapes),
             None => pipeline.lowered_again(typed, &self.sources).map(Some),
         };
         let core = stacker::maybe_grow(STACK / 4, STACK, lower)?;

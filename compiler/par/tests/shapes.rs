@@ -23,7 +23,7 @@ fn points(n: usize, d: usize) -> Value {
 
 fn constants(program: &Program, entry: &str, args: &[Value]) -> Option<Vec<String>> {
     let special = program.for_arguments(entry, args, &CallOptions::default()).expect("it compiles");
-    special.map(|p| p.constants().to_vec())
+    special.map(|p| p.known_shapes().to_vec())
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_gpu_knows_matrices_not_lengths() {
     let words = |backend| {
         let options = CallOptions { backend, ..CallOptions::default() };
         let special = p.for_arguments("ragged", &args, &options).expect("it compiles");
-        special.map(|p| p.constants().to_vec())
+        special.map(|p| p.known_shapes().to_vec())
     };
     let words_of = |text: &str| Some(text.split(", ").map(String::from).collect::<Vec<_>>());
     assert_eq!(words(Backend::Cuda), words_of("rows of one length in `rows`"));

@@ -52,6 +52,53 @@ fn a_sparse_matrix_times_a_vector_is_one_reduction() {
 }
 
 #[test]
+fn only_positions_of_the_arm_with_rows_are_selected() {
+    assert_shows!(flat(
+        "fun f@0 (%n: i64, %s: [%n]desc, %xss: [%n][~%s]i64) -> (%m: i64, %t: [%m]desc, %r: [%m][~%t]i64, %m2: i64, %q: [%m2]i64)
+           entry main (xss: [][~]i64) -> ([][~]i64, []i64) {
+           let (%u: [%n]desc, %yss: [%n][~%u]i64, %zs: [%n]i64) = map %n (%s, %xss) \\(%k: i64, %row: [%k]i64) -> (i64, [%l]i64, i64) {
+             let (%c: bool) = lt.i64 (%k, 2i64)
+             let (%l: i64, %ys: [%l]i64, %z: i64) = if %c then {
+               let (%none: [0]i64) = literal i64 []
+               let (%d: i64) = add.i64 (%k, 7i64)
+               in (0i64, %none, %d)
+             } else {
+               let (%v: [%k]i64) = map %k (%row) \\(%e: i64) -> (i64) {
+                 let (%w: i64) = neg.i64 (%e)
+                 in (%w)
+               }
+               in (%k, %v, 1i64)
+             }
+             in (%l, %ys, %z)
+           }
+           in (%n, %u, %yss, %n, %zs)
+         }"
+    ));
+}
+
+#[test]
+fn a_branch_between_rows_of_one_array_is_a_select() {
+    assert_shows!(flat(
+        "fun f@0 (%n: i64, %m: i64, %a: [%n][%m]i64, %k: i64) -> (%n1: i64, %m1: i64, %r: [%n1][%m1]i64)
+           entry main (a: [][]i64, k: i64) -> [][]i64 {
+           let (%is: [%n]i64) = iota %n
+           let (%b: [%n][%m]i64) = map %n (%is) \\(%i: i64) -> ([%m]i64) {
+             let (%c: bool) = eq.i64 (%i, %k)
+             let (%row: [%m]i64) = if %c then {
+               let (%p: [%m]i64) = %a[0i64]
+               in (%p)
+             } else {
+               let (%q: [%m]i64) = %a[%i]
+               in (%q)
+             }
+             in (%row)
+           }
+           in (%n, %m, %b)
+         }"
+    ));
+}
+
+#[test]
 fn rows_of_a_ragged_array_keep_their_descriptor() {
     assert_shows!(flat(
         "fun f@0 (%n: i64, %s: [%n]desc, %xss: [%n][~%s]i64) -> (%n1: i64, %s1: [%n1]desc, %r: [%n1][~%s1]i64)

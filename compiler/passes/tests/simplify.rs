@@ -382,6 +382,63 @@ fn reading_rows_in_order_is_mapping() {
 }
 
 #[test]
+fn lengths_that_types_of_rows_mention_stay_inputs() {
+    assert_shows!(simplified(
+        "fun f@0 (%n: i64) -> (%m: i64, %s: [%m]desc, %r: [%m][~%s]i64, %m2: i64, %z: [%m2]i64) {
+           let (%is: [%n]i64) = iota %n
+           let (%u: [%n]desc) = map %n (%is) \\(%i: i64) -> (i64) {
+             let (%j: i64) = add.i64 (%i, 1i64)
+             in (%j)
+           }
+           let (%xss: [%n][~%u]i64) = map %n (%u) \\(%k: i64) -> ([%k]i64) {
+             let (%xs: [%k]i64) = iota %k
+             in (%xs)
+           }
+           let (%zs: [%n]i64) = map %n (%u, %xss) \\(%l: i64, %row: [%l]i64) -> (i64) {
+             let (%t: i64) = reduce %l (%row) \\(%e: i64) -> (i64) { in (%e) } op \\(%g: i64, %h: i64) -> (i64) {
+               let (%v: i64) = max.i64 (%g, %h)
+               in (%v)
+             } neutral (0i64)
+             in (%t)
+           }
+           in (%n, %u, %xss, %n, %zs)
+         }"
+    ));
+}
+
+#[test]
+fn a_branch_that_only_checks_is_merged_with_the_next_on_its_condition() {
+    assert_shows!(simplified(
+        "fun f@0 (%n: i64, %xs: [%n]i64, %i: i64, %j: i64) -> (%r: i64, %q: i64) {
+           let (%c: bool) = ge.i64 (%i, %n)
+           let () = if %c then { in () } else {
+             let (%b: bool) = le.i64 (0i64, %i)
+             check %b bounds (%i, %n)
+             in ()
+           }
+           let (%k: i64) = add.i64 (%i, %j)
+           let (%a: i64) = if %c then { in (%k) } else {
+             let (%d: bool) = le.i64 (0i64, %i)
+             check %d bounds (%i, %n)
+             let (%x: i64) = %xs[%i]
+             in (%x)
+           }
+           let () = if %c then { in () } else {
+             let (%e: bool) = le.i64 (0i64, %j)
+             check %e bounds (%j, %n)
+             in ()
+           }
+           let (%y: i64) = %xs[%j]
+           let (%z: i64) = if %c then { in (%y) } else {
+             let (%s: i64) = add.i64 (%a, %y)
+             in (%s)
+           }
+           in (%a, %z)
+         }"
+    ));
+}
+
+#[test]
 fn what_both_arms_compute_is_computed_before_them() {
     assert_shows!(simplified(
         "fun f@0 (%n: i64, %xs: [%n]i64, %c: bool, %i: i64, %j: i64) -> (%r: i64) {

@@ -34,13 +34,13 @@ fn an_index_into_an_array_that_is_passed_on() {
     costs_at_most(8.0, &format!("{go}\ndef f (a: []f64) : f64 = go a 0"));
 }
 
-/// The lists of both calls are joined at each depth, of which there are few. (The function computes its leaves, which are numbers, at all positions; its gradient selects
-/// them: it was 16 times the work before the function did.)
+/// The lists of both calls are joined at each depth, of which there are few. Leaves are executed speculatively in both; the function has gained more by that than its gradient,
+/// whose work was 16 times as much before.
 #[test]
 fn a_tree_in_an_array() {
     let go = "def go (a: []f64) (i: i64) : f64 =
       if i >= length a then 0 else f64.sin a[i] + 0.5 * (go a (2 * i + 1) * go a (2 * i + 2))";
-    costs_at_most(17.0, &format!("{go}\ndef f (a: []f64) : f64 = go a 0"));
+    costs_at_most(16.25, &format!("{go}\ndef f (a: []f64) : f64 = go a 0"));
 }
 
 #[test]

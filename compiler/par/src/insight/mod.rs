@@ -79,7 +79,7 @@ pub struct RunCost {
     pub target: Target,
     /// Number of threads of the processor it ran on.
     pub threads: usize,
-    /// Sizes of its arguments that are constants in its program, as `k = 4`.
+    /// Shapes of its arguments that its program is specialised to, as `k = 4`.
     pub constants: Vec<String>,
 }
 

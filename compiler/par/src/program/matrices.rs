@@ -1,6 +1,6 @@
 //! Arguments of ragged types whose rows have one length: `[][]f32` that is a matrix.
 //!
-//! Their descriptors are sizes in a program of their own, which calls go through with columns changed at both ends:
+//! A specialised program has sizes for their descriptors; columns are converted at both ends of a call:
 //!
 //! ```text
 //! entry double (m: [][]f32) : [][]f32       [[1, 2], [3, 4], [5, 6]]
@@ -49,13 +49,11 @@ pub(super) fn with_sizes(mut args: Vec<Column>, descriptors: &[usize]) -> Vec<Co
     args
 }
 
-/// A value as one of the type `declared`, with descriptors for sizes where that has them; or the value again, if that does not make it one. Work: the
-/// rows that are described.
-pub(crate) fn as_declared(value: Value, declared: &ValueType) -> Result<Value, Value> {
-    match fits(&value.ty, declared) {
-        true => Ok(Value { columns: with_descriptors(value.columns, declared), ty: declared.clone() }),
-        false => Err(value),
-    }
+/// A value as one of the type `declared`, with descriptors for sizes where that has them; none if that does not make it one. Work: the rows that are
+/// described.
+pub(crate) fn as_declared(value: Value, declared: &ValueType) -> Option<Value> {
+    fits(&value.ty, declared)
+        .then(|| Value { columns: with_descriptors(value.columns, declared), ty: declared.clone() })
 }
 
 /// True if a result of the type `made` becomes one of the type `declared` by descriptors for sizes.
@@ -81,7 +79,7 @@ pub(super) fn with_descriptors(result: Vec<Column>, declared: &ValueType) -> Vec
     out
 }
 
-/// Adds the columns of a value, of which there are so many.
+/// Adds the columns of so many values of a type.
 fn add(ty: &ValueType, count: i64, columns: &mut impl Iterator<Item = Column>, out: &mut Vec<Column>) {
     match ty {
         ValueType::Prim(_) => out.extend(columns.next()),
@@ -92,11 +90,12 @@ fn add(ty: &ValueType, count: i64, columns: &mut impl Iterator<Item = Column>, o
         ValueType::Array { ragged, elem, .. } => {
             let Some(column) = columns.next() else { return };
             let (column, elements) = match column {
+                // A size of rows that do not exist may be negative.
                 Column::Size(n) if *ragged => {
-                    let offsets: Vec<i64> = (0..=count).map(|row| row * n).collect();
-                    (Column::Offsets(Array::from_slice(&offsets)), count * n)
+                    let offsets: Vec<i64> = (0..=count).map(|row| row * n.max(0)).collect();
+                    (Column::Offsets(Array::from_slice(&offsets)), count * n.max(0))
                 }
-                Column::Size(n) => (column, count.saturating_mul(n)),
+                Column::Size(n) => (column, count.saturating_mul(n.max(0))),
                 Column::Offsets(ref offsets) => {
                     let elements = offsets.slice::<i64>().last().copied().unwrap_or(0);
                     (column, elements)

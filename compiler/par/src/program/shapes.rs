@@ -27,26 +27,20 @@ const MOST: usize = 64;
 /// Sizes that are constants: numbers of parameters in CORE, with their values.
 type Sizes = Vec<(usize, i64)>;
 
-/// What a program knows of its arguments.
+/// Known shapes of an entry point's arguments.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Shapes {
     pub(crate) matrices: Matrices,
     pub(crate) sizes: Sizes,
 }
 
-/// The property of being for certain arguments only.
+/// Specialisation of a program to the shapes of arguments.
 pub(super) struct Special {
-    shapes: Shapes,
+    pub(super) shapes: Shapes,
     /// The entry point as it is declared: its parameters and its result may be ragged where they are matrices in the program.
     declared: Entry,
     /// The shapes in words.
     words: Vec<String>,
-}
-
-impl Special {
-    pub(super) fn shapes(&self) -> &Shapes {
-        &self.shapes
-    }
 }
 
 /// Programs by shapes; none where the program for all arguments runs.
@@ -79,22 +73,23 @@ impl Program {
         let pipeline = Pipeline { options: &self.options, trace: &trace };
         let lower = || pipeline.lowered_for(typed, &self.sources, &shapes);
         let core = stacker::maybe_grow(STACK / 4, STACK, lower)?;
-        let made = core.and_then(|core| self.made_for(core, &shapes)).map(Arc::new);
+        let made = core.and_then(|core| self.specialised(core, &shapes)).map(Arc::new);
         known.push((shapes, made.clone()));
         Ok(made)
     }
 
-    /// The program with this CORE. None if its results are not those that are declared.
-    fn made_for(&self, core: par_ir::core::Program, shapes: &Shapes) -> Option<Program> {
-        let fun = |core: &par_ir::core::Program| {
-            core.funs.iter().find(|f| is_entry(&f.entry, &shapes.matrices.entry)).cloned()
-        };
-        let (general, made) = (fun(&self.core)?, fun(&core)?.entry?);
+    /// The program specialised to these shapes, with its CORE. None if its results are not those that are declared.
+    fn specialised(&self, core: par_ir::core::Program, shapes: &Shapes) -> Option<Program> {
+        let name = &shapes.matrices.entry;
+        let general = self.core.funs.iter().find(|f| is_entry(&f.entry, name))?;
+        let special = core.funs.iter().find_map(|f| f.entry.as_ref().filter(|e| e.name == *name))?;
         let declared = general.entry.clone()?;
-        let words = self.in_words(&general, shapes);
-        let special = Special { shapes: shapes.clone(), declared, words };
-        matrices::fits(&made.ret, &special.declared.ret)
-            .then(|| Program { special: Some(special), ..self.flattened_from(core, &self.options) })
+        if !matrices::fits(&special.ret, &declared.ret) {
+            return None;
+        }
+        let words = self.in_words(general, shapes);
+        let special = Some(Special { shapes: shapes.clone(), declared, words });
+        Some(Program { special, ..self.flattened_from(core, &self.options) })
     }
 
     fn in_words(&self, fun: &Fun, shapes: &Shapes) -> Vec<String> {
@@ -116,8 +111,8 @@ impl Program {
         words
     }
 
-    /// The shapes of arguments that this program is for, as `k = 4`, if it is not for all.
-    pub fn constants(&self) -> &[String] {
+    /// The shapes that this program is specialised to, as `k = 4`; none if it is for all arguments.
+    pub fn known_shapes(&self) -> &[String] {
         self.special.as_ref().map_or(&[], |special| &special.words)
     }
 
@@ -126,16 +121,16 @@ impl Program {
         self.special.as_ref().map_or(entry, |special| &special.declared)
     }
 
-    /// True if a call of a special program that fails would fail with another text in this one: rows have lengths of their own here. Not if the call
-    /// consumes its arguments, or has shown something.
+    /// True if the error of a failed call of a specialised program may have another text in this one, which names rows of ragged arrays, and the call can be
+    /// repeated: it neither consumes its arguments nor prints.
     pub(super) fn may_fail_otherwise(&self, entry: &str, special: &Program) -> bool {
         let matrices = special.special.as_ref().is_some_and(|s| !s.shapes.matrices.columns.is_empty());
         let Asked { shows, consuming } = self.asked();
         matrices && !shows && !consuming.iter().any(|name| name == entry)
     }
 
-    /// Arguments as the program takes them.
-    pub(super) fn passed(&self, args: Vec<Column>) -> Vec<Column> {
+    /// Arguments as the program takes them: with sizes for the descriptors of matrices.
+    pub(super) fn specialised_arguments(&self, args: Vec<Column>) -> Vec<Column> {
         match &self.special {
             Some(special) => matrices::with_sizes(args, &special.shapes.matrices.columns),
             None => args,
@@ -143,7 +138,7 @@ impl Program {
     }
 
     /// A result as it is declared.
-    pub(super) fn returned(&self, result: Vec<Column>) -> Vec<Column> {
+    pub(super) fn declared_result(&self, result: Vec<Column>) -> Vec<Column> {
         match &self.special {
             Some(special) => matrices::with_descriptors(result, &special.declared.ret),
             None => result,

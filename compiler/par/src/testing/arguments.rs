@@ -96,7 +96,7 @@ fn script(expression: &str, types: &[ValueType], scope: &Scope) -> Result<Vec<Va
     };
     let value = value.map_err(|e| e.to_string())?;
     let values = if types.len() == 1 { vec![value] } else { io::components(value) };
-    let direct = || values.iter().zip(types).map(|(v, ty)| as_declared(v.clone(), ty).ok()).collect();
+    let direct = || values.iter().zip(types).map(|(v, ty)| as_declared(v.clone(), ty)).collect();
     let same = values.len() == types.len();
     match same.then(direct).flatten() {
         Some(direct) => Ok(direct),

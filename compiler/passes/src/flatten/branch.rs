@@ -9,7 +9,8 @@
 //! r = scatter a, b back: scalars by value, rows by where they start
 //! ```
 //!
-//! An arm of a few numbers is computed everywhere, and only the positions of the other one are selected. Where both arms only name rows of one array, the place of the row is chosen ([`super::named`]).
+//! An arm that computes a few scalars and has no rows is executed speculatively: only the positions of the other one are selected. Where both arms are rows of one array,
+//! the branch is a select of where they start ([`super::row_select`]).
 //!
 //! An array that both arms only update is updated where it is, by one arm after the other ([`super::in_place_whole`]).
 //!
@@ -22,10 +23,10 @@ use super::nest::{FDim, Kind, LevelId, Step};
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
 use par_ir::core::{Body, Exp, Param, Stm};
-use par_ir::cost::{Time, time};
+use par_ir::cost::is_short_arithmetic;
 use par_ir::flat::{self, KernelKind, Op, Out, Ty, VersionChoice};
 use par_ir::prim::CmpOp;
-use par_ir::{Atom, Prim, PrimOp, Var, tuning};
+use par_ir::{Atom, Dim, Prim, PrimOp, Var, tuning};
 use std::rc::Rc;
 
 /// One arm after it ran: its level, and the results as seen there.
@@ -58,13 +59,13 @@ impl Flattener<'_> {
         if let Some(c) = cond.atom() {
             return self.host_branch(level, stm, (c, None), then, other);
         }
-        if self.chosen_rows(level, stm, &cond, [then, other])? {
-            return Ok(());
-        }
-        if stm.pat.iter().all(|p| p.ty.is_scalar()) {
-            for (value, arm, rest) in [(true, then, other), (false, other, then)] {
-                if self.harmless_scalars(arm) {
-                    return self.branch_over_scalars(level, stm, (&cond, value), arm, rest);
+        if self.in_place_roots(stm, then, other).iter().all(Option::is_none) {
+            if self.selected_rows(level, stm, &cond, [then, other])? {
+                return Ok(());
+            }
+            for (value, cheap, rest) in [(true, then, other), (false, other, then)] {
+                if self.is_speculated(stm, cheap) {
+                    return self.speculated(level, stm, (&cond, value), cheap, rest);
                 }
             }
         }
@@ -81,40 +82,43 @@ impl Flattener<'_> {
                 self.env.insert(*v, rep);
             }
         }
-        self.merge(level, stm, &[a, b], &after);
+        self.merge(level, stm, &[a, b], &after, &vec![None; stm.pat.len()]);
         Ok(())
     }
 
-    /// True for an arm of a few numbers that can be computed at all positions.
-    fn harmless_scalars(&self, arm: &Body) -> bool {
-        let short = |s: &Stm| matches!(&s.exp, Exp::Prim(op, _) if !op.divides() && time(*op) == Time::Short);
-        arm.stms.len() <= tuning::FREE_OPERATORS && arm.stms.iter().all(short)
+    /// True if an arm is executed speculatively: it computes a few scalars, and has no rows.
+    fn is_speculated(&self, stm: &Stm, arm: &Body) -> bool {
+        let no_rows = |v: &Var| {
+            let made = arm.stms.iter().find(|s| s.pat[0].var == *v);
+            let ty = made.map(|s| &s.pat[0].ty).or_else(|| self.types.get(v));
+            ty.is_some_and(|ty| ty.dims.first() == Some(&Dim::Size(Atom::i64(0))))
+        };
+        let is_empty = |s: &Stm| matches!(&s.exp, Exp::Literal(elems, _) if elems.is_empty());
+        let scalars = arm.stms.iter().filter(|s| !is_empty(s));
+        let is_cheap = is_short_arithmetic(scalars, tuning::FREE_OPERATORS);
+        let mut results = arm.results.iter().zip(&stm.pat);
+        is_cheap && results.all(|(a, p)| p.ty.is_scalar() || a.var().as_ref().is_some_and(no_rows))
     }
 
-    /// A branch of which one arm, taken where the condition has a value, is computed everywhere: only positions of the rest are selected.
-    fn branch_over_scalars(
+    /// A branch of which one arm, taken where the condition has this value, is executed speculatively, at all positions: only those of the rest are selected.
+    fn speculated(
         &mut self,
         level: LevelId,
         stm: &Stm,
         (cond, value): (&Ex, bool),
-        arm: &Body,
+        cheap: &Body,
         rest: &Body,
     ) -> Result<()> {
         let (idx, n) = self.select_positions(level, cond, !value);
-        self.stms(level, &arm.stms)?;
-        let values: Vec<Ex> = arm.results.iter().map(|a| self.ex(*a)).collect();
-        let everywhere: Vec<Var> = values.iter().map(|ex| self.store(level, ex)).collect();
-        self.flush();
-        let rest = self.arm(level, stm, idx, n, rest, &vec![None; stm.pat.len()])?;
-        for ((p, rep), before) in stm.pat.iter().zip(rest.reps).zip(everywhere) {
-            let Rep::Scalar(chosen) = rep else { unreachable!("scalars stay scalars") };
-            let prim = p.ty.prim();
-            let merged = self.scatter_back(level, rest.level, before, prim, &chosen);
-            let extent = self.shapes.extent(level);
-            self.shapes.extents.insert(merged, extent);
-            self.types.insert(p.var, p.ty.clone());
-            self.env.insert(p.var, Rep::Scalar(Ex::Load(merged, prim, Rc::new(Ex::Pos(level)))));
+        for s in cheap.stms.iter().filter(|s| s.pat[0].ty.is_scalar()) {
+            self.stms(level, std::slice::from_ref(s))?;
         }
+        let base = cheap.results.iter().zip(&stm.pat);
+        let base: Vec<Option<Ex>> = base.map(|(a, p)| p.ty.is_scalar().then(|| self.ex(*a))).collect();
+        self.flush();
+        let none = vec![None; stm.pat.len()];
+        let rest = self.arm(level, stm, idx, n, rest, &none)?;
+        self.merge(level, stm, &[rest], &vec![None; stm.pat.len()], &base);
         Ok(())
     }
 
@@ -355,8 +359,16 @@ impl Flattener<'_> {
         self.env.insert(p.var, Rep::Array(arr));
     }
 
-    /// Brings the arms' results together at the level of the branch. What both have updated in place is there already.
-    fn merge(&mut self, level: LevelId, stm: &Stm, arms: &[Arm], updated: &[Option<Rep>]) {
+    /// Brings the arms' results together at the level of the branch. What both have updated in place is there already. At positions of no arm, scalars are those of
+    /// `base`, and arrays have no rows.
+    fn merge(
+        &mut self,
+        level: LevelId,
+        stm: &Stm,
+        arms: &[Arm],
+        updated: &[Option<Rep>],
+        base: &[Option<Ex>],
+    ) {
         for (k, p) in stm.pat.iter().enumerate() {
             if let Some(rep) = &updated[k] {
                 self.types.insert(p.var, p.ty.clone());
@@ -373,7 +385,7 @@ impl Flattener<'_> {
                             Rep::Array(_) => None,
                         })
                         .collect();
-                    Rep::Scalar(self.merge_scalars(level, p, arms, &values))
+                    Rep::Scalar(self.merge_scalars(level, p, base[k].as_ref(), arms, &values))
                 }
                 Rep::Array(_) => {
                     let arrs: Vec<Arr> = reps
@@ -391,10 +403,22 @@ impl Flattener<'_> {
         }
     }
 
-    fn merge_scalars(&mut self, level: LevelId, p: &Param, arms: &[Arm], values: &[Ex]) -> Ex {
+    fn merge_scalars(
+        &mut self,
+        level: LevelId,
+        p: &Param,
+        base: Option<&Ex>,
+        arms: &[Arm],
+        values: &[Ex],
+    ) -> Ex {
         let prim = p.ty.prim();
-        let n = self.count(level);
-        let mut out = self.builder.bind("merged", Ty::Array(prim), Op::Replicate(n, Self::zero(prim)));
+        let mut out = match base {
+            Some(ex) => self.store(level, ex),
+            None => {
+                let n = self.count(level);
+                self.builder.bind("merged", Ty::Array(prim), Op::Replicate(n, Self::zero(prim)))
+            }
+        };
         for (arm, value) in arms.iter().zip(values) {
             out = self.scatter_back(level, arm.level, out, prim, value);
         }
@@ -408,7 +432,7 @@ impl Flattener<'_> {
         let starts: Vec<Ex> =
             arrs.iter().zip(offsets).map(|(a, o)| self.add(a.start.clone(), Ex::Atom(o))).collect();
         let at = Param { var: p.var, ty: par_ir::Type::I64 };
-        let start = self.merge_scalars(level, &at, arms, &starts);
+        let start = self.merge_scalars(level, &at, None, arms, &starts);
         Arr { src, inner, start, stride: None }
     }
 

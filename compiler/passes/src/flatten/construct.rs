@@ -87,7 +87,7 @@ impl Flattener<'_> {
         self.bind_choice(child, &stm.pat[0], picks, rows_of_all.0, rows_of_all.1)
     }
 
-    /// An array of one row, on the host: the row is packed.
+    /// An array literal of one row on the host: the row, packed.
     fn row_alone(&mut self, level: LevelId, p: &Param, row: Var) {
         let (arr, ty) = (self.arr(row), self.types[&row].clone());
         let (packed, levels) = self.pack_levels(level, &arr, &ty);

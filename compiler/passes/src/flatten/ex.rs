@@ -63,6 +63,11 @@ impl Ex {
         !self.any(&|e| matches!(e, Ex::Pos(_) | Ex::Local(_)))
     }
 
+    /// True if the host can compute it without reading an array.
+    pub(crate) fn is_arithmetic(&self) -> bool {
+        self.is_of_host() && !self.any(&|e| matches!(e, Ex::Off(..) | Ex::Len(..) | Ex::Load(..)))
+    }
+
     /// True if something holds for the expression or a part of it.
     pub(crate) fn any(&self, holds: &impl Fn(&Ex) -> bool) -> bool {
         let inside = match self {

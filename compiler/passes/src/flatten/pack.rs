@@ -7,8 +7,7 @@ use super::ex::Ex;
 use super::nest::{FDim, Kind, LevelId};
 use super::rep::{Arr, Rep, Src, element};
 use par_ir::place::{Construct, Part};
-use par_ir::prim::BinOp;
-use par_ir::{Atom, Dim, Type, Var};
+use par_ir::{Dim, Type, Var};
 
 /// One dimension of a CORE type as seen at some level.
 #[derive(Clone)]
@@ -121,9 +120,10 @@ impl Flattener<'_> {
     ) -> (Arr, Vec<LevelId>) {
         let levels = self.enter_dims(level, dims);
         let last = *levels.last().expect("an array has a dimension");
-        let ex = match self.first_of_consecutive(level, arr, ty) {
+        let ex = match self.contiguous_start(level, arr, ty) {
             Some(first) => {
-                let first = self.number_on_host(&first).map_or(first, Ex::Atom);
+                // What would have to be read on the host is read in the kernel.
+                let first = if first.is_arithmetic() { Ex::Atom(self.host(&first)) } else { first };
                 element(&arr.src, self.add(first, Ex::Pos(last)))
             }
             None => self.element_at(arr, &levels),
@@ -136,20 +136,7 @@ impl Flattener<'_> {
         (self.packed_arr(src, &levels), levels)
     }
 
-    /// An expression of numbers on the host, computed there.
-    fn number_on_host(&mut self, ex: &Ex) -> Option<Atom> {
-        let (op, a, b) = match ex {
-            Ex::Atom(a) => return Some(*a),
-            Ex::Add(a, b) => (BinOp::Add, a, b),
-            Ex::Sub(a, b) => (BinOp::Sub, a, b),
-            Ex::Mul(a, b) => (BinOp::Mul, a, b),
-            _ => return None,
-        };
-        let (a, b) = (self.number_on_host(a)?, self.number_on_host(b)?);
-        Some(self.builder.host_op(op, a, b))
-    }
-
-    /// The element of an array at a position of levels that were entered for its dimensions.
+    /// The element of an array at a position of its dimensions' levels.
     fn element_at(&self, arr: &Arr, levels: &[LevelId]) -> Ex {
         let mut rep = Rep::Array(arr.clone());
         for l in levels {
@@ -161,21 +148,14 @@ impl Flattener<'_> {
         ex
     }
 
-    /// The place of the first element of a regular array on the host, if all others follow it.
-    fn first_of_consecutive(&self, level: LevelId, arr: &Arr, ty: &Type) -> Option<Ex> {
+    /// Index of the first element of a regular array on the host whose elements are contiguous.
+    fn contiguous_start(&self, level: LevelId, arr: &Arr, ty: &Type) -> Option<Ex> {
         if !self.shapes.is_root(level) || arr.stride.is_some() || !matches!(arr.src, Src::Data(..)) {
             return None;
         }
-        let mut rows = arr.clone();
-        for dim in &ty.dims[1..] {
-            let (d, rest) = rows.inner.split_first()?;
-            if !matches!(d, FDim::Size(_)) || !self.contiguous(*d, &rows, *dim) {
-                return None;
-            }
-            let start = self.row_start(*d, rows.start.clone());
-            rows = Arr { start, inner: rest.to_vec(), ..rows };
-        }
-        Some(rows.start)
+        let regular = arr.inner.iter().all(|d| matches!(d, FDim::Size(_)));
+        let flat = ty.dims[1..].iter().try_fold(arr.clone(), |rows, dim| self.flattened_rows(&rows, *dim));
+        flat.filter(|_| regular).map(|elements| elements.start)
     }
 
     /// A packed array over levels that were entered for its dimensions.

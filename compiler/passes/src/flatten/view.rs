@@ -82,12 +82,16 @@ impl Flattener<'_> {
 
     /// The rows of an array one after the other, if they lie like that.
     pub(crate) fn flattened(&self, arr: Var) -> Option<Arr> {
-        let a = self.arr(arr);
+        self.flattened_rows(&self.arr(arr), self.types[&arr].dims[1])
+    }
+
+    /// The same for an array whose rows have this dimension.
+    pub(crate) fn flattened_rows(&self, a: &Arr, dim: Dim) -> Option<Arr> {
         if a.stride.is_some() || matches!(a.src, Src::Splat(_) | Src::Lens(_)) {
             return None;
         }
         let (d, rest) = a.inner.split_first()?;
-        self.contiguous(*d, &a, self.types[&arr].dims[1]).then(|| Arr {
+        self.contiguous(*d, a, dim).then(|| Arr {
             src: a.src.clone(),
             inner: rest.to_vec(),
             start: self.row_start(*d, a.start.clone()),
@@ -97,7 +101,7 @@ impl Flattener<'_> {
 
     /// True if the rows of an array, which start as `d` says, are as long as `d` says: then the next begins where
     /// one ends. (A view of the first half of every row starts where the whole rows do.)
-    pub(crate) fn contiguous(&self, d: FDim, a: &Arr, dim: Dim) -> bool {
+    fn contiguous(&self, d: FDim, a: &Arr, dim: Dim) -> bool {
         match (d, dim) {
             (FDim::Size(m), Dim::Size(n)) => {
                 let same = self

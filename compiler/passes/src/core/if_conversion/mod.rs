@@ -63,7 +63,7 @@ struct IfConversion<'v> {
     emptiness: HashMap<Var, Emptiness>,
     /// Conditions that give an answer at one position of their nest at most, and that answer.
     single: HashMap<Var, bool>,
-    /// Conditions on which side of another number a position is.
+    /// Orderings of a position and an invariant number.
     sides: HashSet<Var>,
 }
 
@@ -127,7 +127,7 @@ impl IfConversion<'_> {
         }
     }
 
-    /// Notes a comparison of a position with a number that is the same at all positions.
+    /// Notes a comparison of a position with an invariant number.
     fn compares_position(&mut self, cond: Var, op: CmpOp, xs: &[Atom]) {
         match op {
             CmpOp::Eq | CmpOp::Ne => drop(self.single.insert(cond, op == CmpOp::Eq)),

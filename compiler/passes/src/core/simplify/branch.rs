@@ -6,7 +6,7 @@
 //!   else { … in n bs }                          else { … in bs }
 //! ```
 //!
-//! What both arms compute or read of what is outside is computed before. Inside the arms the condition is known. Arms that only choose between scalars become `select`, which for
+//! Scalar expressions that are common to both arms are hoisted, and a branch that only checks is merged with the next one on its condition. Inside the arms the condition is known. Arms that only choose between scalars become `select`, which for
 //! bools is `and` or `or`. Under maps so do arms of a few short statements that can fail nowhere: `x > 0 || ys[i] > 0` reads `ys[i]` always.
 
 use super::env::Env;
@@ -48,6 +48,7 @@ fn branch(
     span: Span,
     out: &mut Vec<Stm>,
 ) {
+    absorb_checks(cond, [&mut then, &mut other], out);
     hoist_common(env, &mut then, &mut other, out);
     arm(env, cond, true, &mut then);
     arm(env, cond, false, &mut other);
@@ -95,7 +96,23 @@ fn is_inside(env: &Env, arr: Var, indices: &[Atom]) -> bool {
     })
 }
 
-/// Scalars that both arms compute or read, before anything that can fail, are computed before the branch.
+/// Merges a preceding branch on the same condition, which has no results, with this one. Nothing between them can fail or depends on its checks.
+fn absorb_checks(cond: Atom, arms: [&mut Body; 2], out: &mut Vec<Stm>) {
+    let is_arithmetic = |s: &&Stm| matches!(&s.exp, Exp::Prim(op, _) if !op.divides());
+    let between = out.iter().rev().take_while(is_arithmetic).count();
+    let Some(at) = out.len().checked_sub(between + 1) else { return };
+    match &mut out[at] {
+        Stm { exp: Exp::If { cond: before, then, other }, pat, .. } if *before == cond && pat.is_empty() => {
+            for (arm, checks) in arms.into_iter().zip([then, other]) {
+                arm.stms.splice(..0, std::mem::take(&mut checks.stms));
+            }
+            out.remove(at);
+        }
+        _ => {}
+    }
+}
+
+/// Hoists scalar expressions that both arms evaluate before anything that may fail.
 fn hoist_common(env: &mut Env, then: &mut Body, other: &mut Body, out: &mut Vec<Stm>) {
     let (mut at, mut bound) = (0, HashSet::new());
     while at < then.stms.len().min(tuning::COMMON_STATEMENTS) && !then.stms[at].has_effect() {

@@ -8,7 +8,7 @@
 //!     in k c)
 //! ```
 //!
-//! Numbers that follow from positions (`map (+ k) (iota n)`) are computed where they are needed.
+//! Cheap functions of positions (`map (+ k) (iota n)`) are rematerialised where they are inputs.
 //!
 //! Inside the lambda an element of `iota n` is known to lie in `[0, n)`, a row length not to be negative, and the number of rows not to be 0.
 
@@ -17,7 +17,7 @@ use super::gather;
 use crate::core::views::View;
 use par_ir::Prim;
 use par_ir::core::{Exp, Lambda, Param, Schedule, Stm};
-use par_ir::cost::{Time, time};
+use par_ir::cost::is_short_arithmetic;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Elem, Type, Var};
@@ -60,19 +60,18 @@ pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
     env.emit(stm, out);
 }
 
-/// The numbers of positions, and what is computed of each with a few short operators, if an array is made like that.
+/// The iota and the lambda of an array that is a cheap function of positions.
 fn counted<'e>(env: &Env, exp: &'e Exp) -> Option<(Var, &'e Lambda)> {
     let Exp::Map { inputs, lam, .. } = exp else { return None };
     let [positions] = inputs.as_slice() else { return None };
-    let is_short = |s: &Stm| matches!(&s.exp, Exp::Prim(op, _) if !op.divides() && time(*op) == Time::Short);
-    let is_cheap = lam.body.stms.len() <= tuning::FREE_OPERATORS && lam.body.stms.iter().all(is_short);
+    let is_cheap = is_short_arithmetic(&lam.body.stms, tuning::FREE_OPERATORS);
     let one = lam.body.results.len() == 1 && lam.schedule == Schedule::Free;
     let counts = matches!(env.def(*positions), Some(Exp::Iota(_)));
     (is_cheap && one && counts).then_some((*positions, lam))
 }
 
-/// Computes the elements of an input from positions. Not if they are lengths of rows, which types mention.
-fn compute(env: &mut Env, i: usize, inputs: &mut [Var], lam: &mut Lambda, span: Span) {
+/// Rematerialises the elements of an input from positions. Not lengths of rows, which types mention.
+fn rematerialise(env: &mut Env, i: usize, inputs: &mut [Var], lam: &mut Lambda, span: Span) {
     let v = lam.params[i].var;
     if lam.params.iter().map(|p| &p.ty).chain(&lam.ret).any(|ty| ty.mentions(v)) {
         return;
@@ -130,7 +129,7 @@ fn rows(env: &mut Env, width: Atom, inputs: &mut Vec<Var>, lam: &mut Lambda, spa
     let mut i = 0;
     while i < inputs.len() {
         if lam.schedule == Schedule::Free {
-            compute(env, i, inputs, lam, span);
+            rematerialise(env, i, inputs, lam, span);
         }
         env.ty(&mut lam.params[i].ty);
         let p = &lam.params[i];

@@ -1,4 +1,4 @@
-//! Prefixes behind the neutral element, without the last one, are those of an exclusive scan.
+//! A scan that is shifted by one behind its neutral element is an exclusive scan.
 //!
 //! ```text
 //! is = kernel scan (+) 0 over n { xs[pos] }
@@ -14,7 +14,7 @@ use par_ir::flat::{Block, KernelKind, Op};
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
 
-/// Changes the scans of a block.
+/// Makes scans of a block exclusive.
 pub(super) fn sweep(block: &mut Block, fuser: &mut Fuser) {
     let mut at = 0;
     while at < block.stms.len() {
@@ -25,11 +25,11 @@ pub(super) fn sweep(block: &mut Block, fuser: &mut Fuser) {
     }
 }
 
-/// A concatenation that is an exclusive scan.
+/// A concatenation that is a shifted scan.
 struct Shifted {
-    /// The statement that scans.
+    /// Place of the inclusive scan.
     scan: usize,
-    /// The statement that leaves the last prefix out.
+    /// Place of the copy without the last prefix.
     rest: usize,
     /// Number of prefixes.
     n: Atom,
@@ -75,7 +75,7 @@ fn found(block: &Block, at: usize, fuser: &Fuser) -> Option<Shifted> {
     })
 }
 
-/// The length of a copy of the first elements of an array, and the array.
+/// Length and source of a copy of the first elements of an array.
 fn copied(block: &Block, at: usize) -> Option<(Atom, Var)> {
     let Op::Kernel(k) = &block.stms[at].op else { return None };
     let ([stm], [result], []) = (k.body.stms.as_slice(), k.body.results.as_slice(), k.prologue.as_slice())
@@ -88,7 +88,7 @@ fn copied(block: &Block, at: usize) -> Option<(Atom, Var)> {
     (is_copy && one).then_some((k.space.as_flat()?, *arr))
 }
 
-/// Makes the scan exclusive, and gives the statement to go on at.
+/// Makes the scan exclusive. Returns the place of the next statement.
 fn change(block: &mut Block, at: usize, shifted: Shifted, fuser: &mut Fuser) -> usize {
     let Shifted { scan, rest, n, total } = shifted;
     let prefixes = block.stms[scan].pat[0].var;

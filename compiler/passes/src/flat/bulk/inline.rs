@@ -6,7 +6,7 @@
 //! zs = kernel map over n { ys[pos] * ys[pos-1] }                  zs = kernel map over n { (1 - xs[pos]) * (1 - xs[pos-1]) }
 //! ```
 //!
-//! So is an element of arrays one behind the other, each of which is cheap (`pieces.rs`).
+//! So is an element of a concatenation of such arrays (`concat.rs`).
 //!
 //! And what is written over the elements that it is computed from:
 //!
@@ -28,7 +28,7 @@
 
 use super::in_place;
 use super::order::consumed;
-use super::{Fuser, pieces, reads, spaces};
+use super::{Fuser, concat, reads, spaces};
 use par_ir::access::{Access, Extent, Form, Symbol};
 use par_ir::core::{self, Body, Exp};
 use par_ir::cost::{Time, operators};
@@ -62,7 +62,7 @@ pub fn sweep(block: &mut Block, fuser: &mut Fuser) {
 fn elements(block: &Block, at: usize, fuser: &mut Fuser) -> Vec<(Var, Vec<Element>)> {
     let stm = &block.stms[at];
     if let Op::Concat(parts) = &stm.op {
-        let element = pieces::concat(block, at, parts, fuser).into_iter().collect();
+        let element = concat::element(block, at, parts, fuser).into_iter().collect();
         return vec![(stm.pat[0].var, element)];
     }
     if keeps_checks(stm) {
@@ -185,7 +185,7 @@ impl Element {
     }
 
     /// True if a kernel, over this space, may compute the elements that it reads: one for each of its own, or for each of its rows. `once`: it is the only
-    /// reader, at one place.
+    /// reader, and reads once.
     fn fits(&self, k: &Kernel, space: &Space, array: Var, once: bool, fuser: &Fuser) -> bool {
         let mut reads = Vec::new();
         reads::of_kernel(k, &mut |arr, i| reads.push((arr, i)));

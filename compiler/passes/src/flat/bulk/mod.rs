@@ -8,7 +8,7 @@
 //! ```
 //!
 //! 0. Common subexpressions and copies between kernels are eliminated ([`same`]).
-//!    Prefixes behind the neutral element are an exclusive scan ([`exclusive`]).
+//!    A scan shifted by one behind its neutral element is exclusive ([`exclusive`]).
 //! 1. Elements that are cheap to compute are computed where they are read ([`inline`]), if nothing else needs them stored.
 //!    The last prefix gets a reduction of its own, if the others need not be stored then ([`totals`]).
 //!    A kernel may get more dimensions for that ([`spaces`]).
@@ -20,12 +20,12 @@
 //! No check changes its place among those that may fail ([`order`]). What is unused afterwards is for `prune`.
 
 mod after;
+mod concat;
 mod exclusive;
 mod in_place;
 mod inline;
 mod maps;
 mod order;
-mod pieces;
 pub(crate) mod reads;
 mod rows;
 mod same;

@@ -121,12 +121,12 @@ impl Measure<'_> {
         }
     }
 
-    /// Arrays one behind the other: vectors compute their elements where they are read, if these are cheap.
+    /// A concatenation, which a bulk operation need not store (`flat/bulk/concat.rs`).
     fn concat(&mut self, stm: &Stm, host: bool) {
         self.launch(host);
         let [Dim::Size(n)] = stm.pat[0].ty.dims.as_slice() else { return };
         if let Some(n) = self.values.at_most(*n) {
-            let work = self.values.arith(BinOp::Mul, n, (0, Atom::i64(tuning::ONE_BY_ONE_CONCAT)));
+            let work = self.values.arith(BinOp::Mul, n, (0, Atom::i64(tuning::SEQUENTIAL_CONCAT)));
             self.top().work.push(work);
         }
     }
@@ -161,7 +161,7 @@ impl Measure<'_> {
             self.values.define_row(p, *input, index);
             self.bind(p.var);
         }
-        self.top().each += 1 + one_by_one(&stm.exp);
+        self.top().each += 1 + sequential_penalty(&stm.exp);
         lambdas.iter().for_each(|l| self.body(&l.body, false));
         self.close(width.unwrap_or((0, Atom::i64(1))));
         if let (Exp::Filter { width, .. }, Some(count)) = (&stm.exp, stm.pat.first()) {
@@ -263,14 +263,14 @@ fn together(sums: &[(BinOp, Known)], span: par_ir::Span, vars: &mut Vars) -> Lam
     Lambda { params, body: Body { stms, results }, ret, schedule: Default::default() }
 }
 
-/// Operators of a map that take as long as an element takes longer one by one than in vectors.
-fn one_by_one(exp: &Exp) -> i64 {
+/// Penalty of sequential code against vectors for an element, in operators of a map.
+fn sequential_penalty(exp: &Exp) -> i64 {
     match exp {
-        Exp::Reduce { op, .. } if !is_componentwise(op) => tuning::ONE_BY_ONE_TUPLE,
-        Exp::Reduce { .. } => tuning::ONE_BY_ONE_REDUCE,
-        Exp::Scan { .. } => tuning::ONE_BY_ONE_SCAN,
-        Exp::Hist { .. } => tuning::ONE_BY_ONE_HIST,
-        Exp::Scatter { .. } => tuning::ONE_BY_ONE_SCATTER,
+        Exp::Reduce { op, .. } if !is_componentwise(op) => tuning::SEQUENTIAL_TUPLE,
+        Exp::Reduce { .. } => tuning::SEQUENTIAL_REDUCE,
+        Exp::Scan { .. } => tuning::SEQUENTIAL_SCAN,
+        Exp::Hist { .. } => tuning::SEQUENTIAL_HIST,
+        Exp::Scatter { .. } => tuning::SEQUENTIAL_SCATTER,
         _ => 0,
     }
 }

@@ -1,4 +1,4 @@
-//! Elements of arrays one behind the other, each of which is cheap to compute again.
+//! Elements of concatenations whose parts are cheap to compute again.
 //!
 //! ```text
 //! zs = concat ([x], kernel map over k { xs[pos] })
@@ -15,28 +15,25 @@ use par_ir::ty::{Atom, Type, Var};
 use par_ir::visit::{Code, Subst};
 use par_runtime::{Prim, Span};
 
-/// One of the arrays: how many elements it has, and the code for one.
-struct Piece {
+/// A part: its length, and the code for an element.
+struct Part {
     length: Atom,
     pos: Var,
     stms: Vec<core::Stm>,
     result: Atom,
 }
 
-/// An element of arrays one behind the other.
-pub(super) fn concat(block: &Block, at: usize, parts: &[Var], fuser: &mut Fuser) -> Option<Element> {
-    if parts.len() > tuning::INLINE_PIECES {
+/// The code for an element of a concatenation.
+pub(super) fn element(block: &Block, at: usize, parts: &[Var], fuser: &mut Fuser) -> Option<Element> {
+    if parts.len() > tuning::INLINE_PARTS {
         return None;
     }
     let Ty::Array(prim) = block.stms[at].pat[0].ty else { return None };
-    let mut pieces: Vec<Piece> = Vec::new();
-    for part in parts {
-        pieces.push(piece(block, at, *part, fuser)?);
-    }
-    let mut pieces = pieces.into_iter();
+    let made: Option<Vec<Part>> = parts.iter().map(|v| part(block, at, *v, fuser)).collect();
+    let mut parts = made?.into_iter();
     let pos = fuser.vars.fresh("i");
     let span = block.stms[at].span;
-    let body = chosen(pieces.next()?, &mut pieces, pos, &Made { prim, span }, fuser);
+    let body = select(parts.next()?, &mut parts, pos, &Made { prim, span }, fuser);
     Some(Element {
         space: None,
         rows: vec![],
@@ -49,23 +46,23 @@ pub(super) fn concat(block: &Block, at: usize, parts: &[Var], fuser: &mut Fuser)
     })
 }
 
-/// The code of an array that was made before, for a position.
-fn piece(block: &Block, at: usize, array: Var, fuser: &mut Fuser) -> Option<Piece> {
+/// An array that was made before, as a part.
+fn part(block: &Block, at: usize, array: Var, fuser: &mut Fuser) -> Option<Part> {
     let made = block.stms[..at].iter().find(|s| s.pat.iter().any(|p| p.var == array))?;
     let mut plain = |length, result: &dyn Fn(Var) -> Atom| {
         let pos = fuser.vars.fresh("i");
-        Some(Piece { length, pos, stms: vec![], result: result(pos) })
+        Some(Part { length, pos, stms: vec![], result: result(pos) })
     };
     match &made.op {
         Op::Literal(xs, _) if xs.len() == 1 => plain(Atom::i64(1), &|_| xs[0]),
         Op::Replicate(n, x) => plain(*n, &|_| *x),
         Op::Iota(n) => plain(*n, &Atom::Var),
-        Op::Atom(Atom::Var(same)) => piece(block, at, *same, fuser),
+        Op::Atom(Atom::Var(same)) => part(block, at, *same, fuser),
         _ => {
             let i = made.pat.iter().position(|p| p.var == array).filter(|i| stored(made).contains(i))?;
             let e = Element::of(made, i, false).filter(|e| !e.needs_row())?;
             let length = e.space.as_ref()?.as_flat()?;
-            Some(Piece { length, pos: e.pos, stms: e.stms, result: e.result })
+            Some(Part { length, pos: e.pos, stms: e.stms, result: e.result })
         }
     }
 }
@@ -76,10 +73,10 @@ struct Made {
     span: Span,
 }
 
-/// The element at a position, of the first piece or of those after it.
-fn chosen(
-    first: Piece,
-    rest: &mut impl Iterator<Item = Piece>,
+/// The element at a position: of the first part, or of those behind it.
+fn select(
+    first: Part,
+    rest: &mut impl Iterator<Item = Part>,
     pos: Var,
     made: &Made,
     fuser: &mut Fuser,
@@ -89,7 +86,7 @@ fn chosen(
     let then = Body { stms, results: vec![first.result.substituted(&subst)] };
     let Some(second) = rest.next() else { return then };
     let [inside, after, x] = ["inside", "after", "x"].map(|name| fuser.vars.fresh(name));
-    let mut other = chosen(second, rest, after, made, fuser);
+    let mut other = select(second, rest, after, made, fuser);
     let bind = |var, ty, exp| core::Stm { pat: vec![core::Param { var, ty }], exp, span: made.span };
     let args = vec![Atom::Var(pos), first.length];
     let minus = Exp::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), args.clone());

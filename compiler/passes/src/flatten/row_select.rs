@@ -1,4 +1,4 @@
-//! Branches whose arms only name rows of one array: a number is chosen, where the row starts, and no positions are selected.
+//! Branches whose arms are rows of one array: a select of where the row starts. No positions are selected.
 //!
 //! ```text
 //! if i == k then a[p] else a[i]       ==>       the row of `a` at (if i == k then p * m else i * m)
@@ -14,8 +14,8 @@ use par_ir::cost::{Time, time};
 use par_ir::{Atom, Type, Var};
 
 impl Flattener<'_> {
-    /// Handles a branch that chooses between rows of one array; false if it is another one.
-    pub(crate) fn chosen_rows(
+    /// Handles a branch between rows of one array; false if it is another one.
+    pub(crate) fn selected_rows(
         &mut self,
         level: LevelId,
         stm: &Stm,
@@ -23,12 +23,12 @@ impl Flattener<'_> {
         arms: [&Body; 2],
     ) -> Result<bool> {
         let [then, other] = arms;
-        let is_chosen = |k: usize| {
+        let same_base = |k: usize| {
             let (a, b) = (self.base(then, then.results[k]), self.base(other, other.results[k]));
             a.is_some() && a == b
         };
-        let all = arms.iter().all(|arm| only_names(arm)) && (0..stm.pat.len()).all(is_chosen);
-        if !all || self.in_place_roots(stm, then, other).iter().any(Option::is_some) {
+        let all = arms.iter().all(|arm| is_view(arm)) && (0..stm.pat.len()).all(same_base);
+        if !all {
             return Ok(false);
         }
         for arm in arms {
@@ -36,16 +36,16 @@ impl Flattener<'_> {
         }
         for (k, p) in stm.pat.iter().enumerate() {
             let rows = arms.map(|arm| arm.results[k].var().map(|v| self.arr(v)));
-            let [Some(a), Some(b)] = rows else { unreachable!("arms name rows") };
-            let start = self.choice(level, cond, [&a.start, &b.start])?;
+            let [Some(a), Some(b)] = rows else { unreachable!("arms result in rows") };
+            let start = self.select(level, cond, [&a.start, &b.start])?;
             self.types.insert(p.var, p.ty.clone());
             self.env.insert(p.var, Rep::Array(Arr { start, ..a }));
         }
         Ok(true)
     }
 
-    /// The one of two numbers that a condition chooses.
-    fn choice(&mut self, level: LevelId, cond: &Ex, numbers: [&Ex; 2]) -> Result<Ex> {
+    /// The first of two integers where a condition holds, else the second.
+    fn select(&mut self, level: LevelId, cond: &Ex, numbers: [&Ex; 2]) -> Result<Ex> {
         let mut g = self.take_group(level);
         let cond = self.eval(&mut g, cond);
         let [then, other] = numbers.map(|ex| self.nested(&mut g, |f, g| Ok(vec![f.eval(g, ex)])));
@@ -93,13 +93,13 @@ impl Flattener<'_> {
     }
 }
 
-/// True if an arm computes a few numbers, and names rows by them.
-fn only_names(arm: &Body) -> bool {
+/// True if an arm computes indices, and takes rows at them.
+fn is_view(arm: &Body) -> bool {
     arm.stms.iter().all(|s| match &s.exp {
         Exp::Atom(_) => true,
-        Exp::Prim(op, _) => !op.divides() && time(*op) == Time::Short,
+        Exp::Prim(op, _) => time(*op) == Time::Short,
         Exp::Index(..) => !s.pat[0].ty.is_scalar(),
-        Exp::If { then, other, .. } => only_names(then) && only_names(other),
+        Exp::If { then, other, .. } => is_view(then) && is_view(other),
         _ => false,
     })
 }
