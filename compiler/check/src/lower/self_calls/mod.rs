@@ -6,7 +6,8 @@
 //!
 //! Functions that call each other in turn become one function before ([`partners`]).
 //!
-//! The conditions under which a function goes on, and the arguments of the next call, are computed again, so they have to be a few scalars.
+//! Conditions that are a few scalars are computed again to find out whether a function goes on, and so are the arguments of a call that is not the
+//! last thing to do.
 
 mod linear;
 mod partners;
@@ -89,7 +90,7 @@ impl Lower<'_> {
         let before = self.span;
         self.span = place_of_call(id, &body).unwrap_or(before);
         let made = match is_tail {
-            true => self.tail_loop(&SelfCalls { id, params, args: &args, body: &body }),
+            true => self.tail_loop(&SelfCalls { id, params, args: &args, body: &body }).map(Some),
             false => self.linear_loops(&SelfCalls { id, params, args: &args, body: &body }),
         };
         self.span = before;
@@ -270,21 +271,35 @@ fn count_calls(id: FunId, body: &Body) -> usize {
 /// True if the results of all calls are the function's, which are these in a body. The sizes of arrays among them may be known otherwise.
 fn ends_with_calls(id: FunId, body: &Body, results: &[Atom], sizes: &[bool]) -> bool {
     let Some(at) = call_of(id, body) else { return true };
-    let mut results = results.to_vec();
-    for stm in body.stms[at + 1..].iter().rev() {
-        let (Exp::Atom(a), [p]) = (&stm.exp, &stm.pat[..]) else { return false };
-        results.iter_mut().filter(|r| **r == Atom::Var(p.var)).for_each(|r| *r = *a);
-    }
+    let Some(results) = results_of_branch(body, at, results) else { return false };
     let pat = &body.stms[at].pat;
-    let number = |r: &Atom| pat.iter().position(|p| Atom::Var(p.var) == *r);
     match &body.stms[at].exp {
         Exp::If { then, other, .. } => [then, other].into_iter().all(|arm| {
-            let of_arm: Vec<Atom> =
-                results.iter().map(|r| number(r).map_or(*r, |k| arm.results[k])).collect();
+            let of_arm = results_of_arm(pat, arm, &results);
             super::deep(|| ends_with_calls(id, arm, &of_arm, sizes))
         }),
-        _ => results.iter().enumerate().all(|(j, r)| number(r).map_or(sizes[j], |k| k == j)),
+        _ => results.iter().enumerate().all(|(j, r)| number_in(pat, r).map_or(sizes[j], |k| k == j)),
     }
+}
+
+/// Results of a body by the names that statement `at` gives them; none if there are others than aliases behind it.
+fn results_of_branch(body: &Body, at: usize, results: &[Atom]) -> Option<Vec<Atom>> {
+    let mut results = results.to_vec();
+    for stm in body.stms[at + 1..].iter().rev() {
+        let (Exp::Atom(a), [p]) = (&stm.exp, &stm.pat[..]) else { return None };
+        results.iter_mut().filter(|r| **r == Atom::Var(p.var)).for_each(|r| *r = *a);
+    }
+    Some(results)
+}
+
+/// Results behind a branch by the names that an arm has for them.
+fn results_of_arm(pat: &[Param], arm: &Body, results: &[Atom]) -> Vec<Atom> {
+    results.iter().map(|r| number_in(pat, r).map_or(*r, |k| arm.results[k])).collect()
+}
+
+/// The number of a variable in a pattern.
+fn number_in(pat: &[Param], a: &Atom) -> Option<usize> {
+    pat.iter().position(|p| Atom::Var(p.var) == *a)
 }
 
 /// True if what decides whether a function goes on, and some of the next call's arguments, are a few scalars; nothing that is shown may stand before.
