@@ -94,6 +94,8 @@ entry chosen (a: [][]i64) (b: [][]i64) (first: bool) : [][]i64 = if first then a
 entry pairs (a: []([]i64, []i64)) : [][]i64 = map (\\(x, y) -> map2 (+) x y) a
 entry planes (a: [][][]i64) : [][]i64 = map (\\m -> map i64.sum m) a
 entry bumped (a: *[][]i64) : *[][]i64 = a with [0] = map (+ 1) a[0]
+entry replaced (a: *[][]i64) (b: [][]i64) : (*[][]i64, i64) = (a with [:1] = b, trace (length b))
+entry cleared (a: *[][]i64) : (*[][]i64, i64) = let k = length a[0] in (a with [:1] = [replicate k 0], trace k)
 entry same (a: [][]i64) : [][]i64 = a
 entry some (a: [](#row []i64 | #none)) : []i64 = map (\\x -> match x case #row r -> i64.sum r case #none -> 0) a
 entry total (a: [](f64, [][]f64)) : f64 = f64.sum (map (\\(x, m) -> x * f64.sum (flatten m)) a)";
@@ -130,6 +132,16 @@ fn rows_of_one_length_are_matrices_and_results_as_declared() {
         assert_eq!(words, of_one_length, "{entry}");
         assert_eq!(result.replace("i64", ""), wanted, "{entry}");
     }
+}
+
+/// Rows of a ragged array may become longer, which those of a matrix cannot. Nobody could call again: something is shown.
+#[test]
+fn arrays_with_rows_that_may_become_longer_are_no_matrices() {
+    let (words, result) = both("replaced", "[[1, 2, 3, 4, 5]] [[7]]");
+    assert_eq!((words, result.as_str()), (Vec::new(), "([[7i64]], 1i64)"));
+    let (words, result) = both("cleared", "[[1, 2, 3, 4, 5], [1, 2, 3, 4, 5]]");
+    assert_eq!(words, ["rows of one length in `a`"]);
+    assert_eq!(result, "([[0i64, 0i64, 0i64, 0i64, 0i64], [1i64, 2i64, 3i64, 4i64, 5i64]], 5i64)");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `m with [a:b, c:d] = v` where no dimension is ragged: one update.
 
 use super::index::{At, Cut};
+use super::update::ROWS_OF_SLICE;
 use super::value::Val;
 use super::{Lower, R};
 use par_ir::core::{At as Place, Exp};
@@ -72,7 +73,7 @@ impl<'p> Lower<'p> {
         let rest = arr.dims().into_iter().skip(at.len());
         for (want, have) in rest.zip(given) {
             let (Dim::Size(want), Dim::Size(have)) = (want, have) else { return Ok(None) };
-            self.equate(want, have, "the slice and the new values", None)?;
+            self.equate(want, have, ROWS_OF_SLICE, None)?;
         }
         Ok(Some(cuts))
     }

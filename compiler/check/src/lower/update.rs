@@ -11,6 +11,9 @@ use par_ir::core::{Exp, Lambda, Schedule};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Dim, Prim, Type};
 
+/// Sizes that are compared where a type gives the rows of an array their lengths: elsewhere rows of a slice may become longer or shorter.
+pub(super) const ROWS_OF_SLICE: &str = "rows of the slice and of the new values";
+
 /// Replaces the element or row at some indices by the given leaves.
 struct Replace<'a> {
     at: &'a [Atom],
@@ -122,18 +125,18 @@ impl<'p> Lower<'p> {
         let Some((slice, rest)) = at.split_first() else { return Ok(new) };
         let cut = self.cut(arr, slice)?;
         let part = self.slice(arr, cut)?;
+        let size = self.size_of(&new)?;
+        self.equate(cut.len, size, "the slice and the new values", None)?;
+        let new = self.resized(&new, cut.len)?;
         let new = if rest.is_empty() {
             new
         } else {
-            let size = self.size_of(&new)?;
-            self.equate(cut.len, size, "the slice and the new values", None)?;
-            let new = self.resized(&new, cut.len)?;
             self.map_over(cut.len, &[part.clone(), new], &mut |lo, rows| {
                 lo.update(&rows[0], rest, rows[1].clone())
             })?
         };
         let same = new.dims() == part.dims();
-        let new = self.like(&new, &part, "the slice and the new values", false)?;
+        let new = self.like(&new, &part, ROWS_OF_SLICE, false)?;
         if self.elem_of(arr)?.dims().is_empty() {
             return self.scatter_slice(arr, cut, &new);
         }

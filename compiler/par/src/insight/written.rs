@@ -31,6 +31,17 @@ pub(crate) fn written(program: &Program) -> Written {
     Written { checks, rules, small }
 }
 
+impl Written {
+    /// True if another program that is made of the same source compares sizes in an entry point where this one does not.
+    pub(crate) fn compares_fewer_sizes(&self, entry: &Fun, other: &Program) -> bool {
+        let known = entry.entry.as_ref().and_then(|e| self.checks.get(&e.name));
+        let is_new = |check: &(CheckKind, Span)| {
+            matches!(check.0, CheckKind::SizeMismatch(_)) && known.is_none_or(|all| !all.contains(check))
+        };
+        of_entry(other, entry).iter().any(is_new)
+    }
+}
+
 /// The checks of a function and of what it calls.
 fn of_entry(program: &Program, entry: &Fun) -> Vec<(CheckKind, Span)> {
     let mut out = Vec::new();

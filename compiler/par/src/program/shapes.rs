@@ -78,13 +78,15 @@ impl Program {
         Ok(made)
     }
 
-    /// The program specialised to these shapes, with its CORE. None if its results are not those that are declared.
+    /// The program specialised to these shapes, with its CORE. None if its results are not those that are declared, or if it would fail where rows of a matrix
+    /// become longer or shorter, which ragged ones may.
     fn specialised(&self, core: par_ir::core::Program, shapes: &Shapes) -> Option<Program> {
         let name = &shapes.matrices.entry;
         let general = self.core.funs.iter().find(|f| is_entry(&f.entry, name))?;
-        let special = core.funs.iter().find_map(|f| f.entry.as_ref().filter(|e| e.name == *name))?;
+        let special = core.funs.iter().find(|f| is_entry(&f.entry, name))?;
         let declared = general.entry.clone()?;
-        if !matrices::fits(&special.ret, &declared.ret) {
+        let fits = matrices::fits(&special.entry.as_ref()?.ret, &declared.ret);
+        if !fits || self.written.compares_fewer_sizes(special, &core) {
             return None;
         }
         let words = self.in_words(general, shapes);
