@@ -165,6 +165,12 @@ fn waves_run_row_after_row() {
     assert!(!waves("i * w + q", "xs[i * w + q + 1]"));
     assert!(!waves("i * w + q", "xs[i * w + q] + 1"));
     assert!(waves("i * w + q + 1", "f64.min xs[i * w + q] 3"));
+    // In an arm of a branch, with its check; written unless it is outside of the matrix.
+    assert!(waves("i * w + q + 1", "if i % 3 == 0 then xs[i * w + q] else 1"));
+    let inside = |rows: &str| format!("if {rows} && q - i >= 0 && q - i < w then i * w + q - i else -1");
+    assert!(waves(&inside("i >= 0 && i < n"), "xs[i * w + q - i - 1]"));
+    // Rows whose numbers might wrap between the first and the last.
+    assert!(!waves(&inside("i + 5 < n"), "xs[i * w + q - i - 1]"));
     // In steps of two waves.
     assert!(!waves("i * w + 2 * q + 2", "xs[i * w + 2 * q]"));
 }

@@ -181,7 +181,8 @@ fn is_row(ty: &Ty) -> bool {
     ty.rank() == 1
 }
 
-/// Waves over a matrix, columns or diagonals, each from elements around it: of waves before, of its own or of those after.
+/// Waves over a matrix, columns or diagonals, each from elements around it: of waves before, of its own or of those after; some read in one arm of a branch, or
+/// not written where they leave the matrix.
 fn waves(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     if !g.can_nest() {
         return None;
@@ -195,7 +196,10 @@ fn waves(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     // Every read of the rows around is inside.
     let start = 3 * width;
     let at = |rows: i64, before: i64| format!("{start} + ({i} - {rows}) * {width} + {along} - {before}");
-    let written = at(0, 0);
+    let mut written = at(0, 0);
+    if g.rng.chance(30) {
+        written = format!("if {along} >= 0 && {along} < {width} && {i} >= 0 then {written} else -1");
+    }
     let [one, other] = [(); 2].map(|()| {
         let rows = *g.rng.pick(&[0, 0, 1, 1, 1, 2, -1]);
         at(rows, *g.rng.pick(&[0, 1, 1, 2, -1]))
@@ -205,7 +209,11 @@ fn waves(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let value = g.under(&[(&u, &elem), (&v, &elem), (&q, &I64)], |g| g.exp(&elem, b));
     let size = 10 * width + count;
     let rows = g.rng.between(0, 6);
-    let lets = format!("let {i} = {lo} + {k} let {u} = {y}[{one}] let {v} = {y}[{other}]");
+    let other = match g.rng.chance(30) {
+        true => format!("if ({q} + {i}) % 3 == 0 then {y}[{other}] else {u}"),
+        false => format!("{y}[{other}]"),
+    };
+    let lets = format!("let {i} = {lo} + {k} let {u} = {y}[{one}] let {v} = {other}");
     Some(format!(
         "(let {x} = {xs} in if null {x} then {x} else loop {y} = tabulate {size} (\\{k} -> {x}[{k} % length {x}]) for {q} < {count} do \
          let {lo} = {first} let ({k}, {v}) = unzip (map (\\{k} -> {lets} in ({written}, {value})) (iota (i64.max 0 ({rows} - {lo})))) \

@@ -1,7 +1,7 @@
 //! The reduction over waves, and the loops over rows.
 
 use super::Bounds;
-use super::find::{Wave, is_choice};
+use super::find::{Wave, checks, is_choice};
 use par_ir::access::{Access, Facts, Symbol};
 use par_ir::build::{Host, Statements};
 use par_ir::core::{self, At, Body, Exp, Lambda, LoopForm, Param, Schedule};
@@ -82,15 +82,15 @@ impl Coder<'_, '_> {
         names
     }
 
-    /// The index that is written at a position.
-    fn index(&mut self, of: &OfWave, pos: Atom) -> Atom {
+    /// Indices at a position: that of [`Wave::place`], and the one that is written.
+    fn indices(&mut self, of: &OfWave, pos: Atom) -> [Atom; 2] {
         let wave = self.wave;
         let mut names = self.at(wave.scatter, of, pos);
         let is_value = |s: &core::Stm| matches!(&s.exp, Exp::Index(arr, _) if *arr == wave.made);
         let stms: Vec<core::Stm> = wave.scatter.body.stms.iter().filter(|s| !is_value(s)).cloned().collect();
         let stms = stms.refreshed_with(self.vars, &mut names);
         self.code.stms.extend(stms);
-        wave.scatter.body.results[0].substituted(&names)
+        [wave.place, wave.scatter.body.results[0]].map(|a| a.substituted(&names))
     }
 
     /// The value of a position, and the flag, which is set if a check of it has failed.
@@ -115,32 +115,71 @@ impl Coder<'_, '_> {
         }
         let body =
             Body { stms, results: wave.map.body.results.clone() }.refreshed_with(self.vars, &mut names);
-        let body = guarded(body.stms, (body.results[0], wave.prim), flag, self.vars);
+        let body = guarded(body.stms, &[(body.results[0], wave.prim)], flag, self.vars);
         self.code.stms.extend(body.stms);
         (body.results[0], body.results[1])
     }
 }
 
-/// Statements that go on only where their checks hold: a value, and a flag that is set where one fails.
-fn guarded(mut stms: Vec<core::Stm>, (value, prim): (Atom, Prim), flag: &Param, vars: &mut Vars) -> Body {
-    let is_check = |s: &core::Stm| matches!(s.exp, Exp::Check { .. });
-    let Some(at) = stms.iter().position(is_check) else {
-        return Body { stms, results: vec![value, flag.var.into()] };
+/// Statements that go on only where their checks hold: results, and a flag that is set where one fails.
+fn guarded(mut stms: Vec<core::Stm>, results: &[(Atom, Prim)], flag: &Param, vars: &mut Vars) -> Body {
+    let Some(at) = stms.iter().position(checks) else {
+        return Body { stms, results: with_flag(results.iter().map(|r| r.0), flag) };
     };
     let rest = stms.split_off(at + 1);
-    let check = stms.pop().expect("a check");
-    let span = check.span;
+    let stm = stms.pop().expect("a statement with checks");
+    let span = stm.span;
     let mut code = Statements { stms, span };
-    let cond = holds(&check, &mut code, vars);
-    let then = guarded(rest, (value, prim), flag, vars);
-    let set = flag.fresh(vars);
-    let exp = Exp::Update { arr: flag.var, at: At::indices(&[Atom::i64(0)]), value: Atom::bool(true) };
-    let results = vec![Atom::Const(Scalar::zero(prim)), set.var.into()];
-    let other = Body { stms: vec![core::Stm { pat: vec![set], exp, span }], results };
-    let pat = vec![Param { var: vars.fresh("value"), ty: Type::scalar(prim) }, flag.fresh(vars)];
+    let (cond, flag, set) = match stm.exp {
+        Exp::If { cond, then, other } => {
+            let (holds, flag) = guarded_arms((stm.pat, cond, [then, other]), flag, &mut code, vars);
+            if rest.is_empty() {
+                return code.results(with_flag(results.iter().map(|r| r.0), &flag));
+            }
+            (holds, flag, None)
+        }
+        _ => (holds(&stm, &mut code, vars), flag.clone(), Some(flag.fresh(vars))),
+    };
+    let then = guarded(rest, results, &flag, vars);
+    let zeros = results.iter().map(|r| Atom::Const(Scalar::zero(r.1)));
+    let other = match set {
+        Some(set) => {
+            let results = with_flag(zeros, &set);
+            let exp =
+                Exp::Update { arr: flag.var, at: At::indices(&[Atom::i64(0)]), value: Atom::bool(true) };
+            Body { stms: vec![core::Stm { pat: vec![set], exp, span }], results }
+        }
+        None => Body { stms: vec![], results: with_flag(zeros, &flag) },
+    };
+    let value = |prim: Prim, vars: &mut Vars| Param { var: vars.fresh("value"), ty: Type::scalar(prim) };
+    let mut pat: Vec<Param> = results.iter().map(|r| value(r.1, vars)).collect();
+    pat.push(flag.fresh(vars));
     let results = pat.iter().map(|p| p.var.into()).collect();
     code.bind(pat, Exp::If { cond, then, other });
     code.results(results)
+}
+
+/// A branch whose arms are guarded: whether all checks hold, and the flag.
+fn guarded_arms(
+    (mut pat, cond, arms): (Vec<Param>, Atom, [Body; 2]),
+    flag: &Param,
+    code: &mut Statements,
+    vars: &mut Vars,
+) -> (Atom, Param) {
+    let prims: Vec<Prim> = pat.iter().map(|p| p.ty.prim()).collect();
+    let [then, other] = arms.map(|arm| {
+        let mut results: Vec<_> = arm.results.into_iter().zip(prims.iter().copied()).collect();
+        results.push((Atom::bool(true), Prim::Bool));
+        guarded(arm.stms, &results, flag, vars)
+    });
+    let (holds, flag) = (vars.fresh("holds"), flag.fresh(vars));
+    pat.extend([Param { var: holds, ty: Type::BOOL }, flag.clone()]);
+    code.bind(pat, Exp::If { cond, then, other });
+    (holds.into(), flag)
+}
+
+fn with_flag(results: impl Iterator<Item = Atom>, flag: &Param) -> Vec<Atom> {
+    results.chain([flag.var.into()]).collect()
 }
 
 /// The condition of a check: that of an index as one comparison without sign, since sizes are not negative.
@@ -237,8 +276,9 @@ impl Coder<'_, '_> {
     fn inside(&mut self, now: &OfWave) -> Atom {
         let steps = self.arith(BinOp::Sub, now.end, now.first);
         let steps = self.arith(BinOp::Sub, steps, Atom::i64(1));
-        let (low, high) = (self.index(now, Atom::i64(0)), self.index(now, steps));
-        let mut conds = vec![self.is(Atom::i64(0), CmpOp::Le, low), self.is(high, CmpOp::Lt, self.len)];
+        let [low, high] = [Atom::i64(0), steps].map(|pos| self.indices(now, pos)[1]);
+        let mut conds = [low, high].map(|index| self.is(Atom::i64(0), CmpOp::Le, index)).to_vec();
+        conds.push(self.is(high, CmpOp::Lt, self.len));
         let map = self.wave.map;
         let names = self.at(map, now, Atom::i64(0));
         conds.extend(map.body.stms.iter().filter_map(|s| is_choice(map, s)).map(|a| a.substituted(&names)));
@@ -272,7 +312,7 @@ impl Coder<'_, '_> {
         let of = self.of_wave(q);
         let pos = self.arith(BinOp::Sub, i, of.first);
         let (value, failed_now) = self.value(&of, pos, xs.var, &failed);
-        let index = self.index(&of, pos);
+        let [index, _] = self.indices(&of, pos);
         let next = xs.fresh(self.vars);
         self.code.bind(vec![next.clone()], Exp::Update { arr: xs.var, at: At::indices(&[index]), value });
         let body = std::mem::replace(&mut self.code, outside).results(vec![next.var.into(), failed_now]);

@@ -1,6 +1,7 @@
 //! Host loops whose iterations are waves over an array.
 
 use super::is_fixed;
+use super::place::where_inside;
 use crate::flat::in_place_scatters::{POSITION, flat_map, takes_over};
 use crate::flat::strided_checks::calls;
 use par_ir::access::{Access, Facts, Form, Symbol};
@@ -26,6 +27,8 @@ pub struct Wave<'s> {
     pub scatter: &'s Kernel,
     /// The elements between both.
     pub made: Var,
+    /// The index of an element: see [`where_inside`].
+    pub place: Atom,
     /// Positions of the wave.
     pub count: Atom,
     /// The row of the first; 0 if there is none.
@@ -81,6 +84,7 @@ impl<'s> Wave<'s> {
             map,
             scatter,
             made,
+            place: scatter.body.results[0],
             count,
             first: None,
             stride: Form::default(),
@@ -96,7 +100,9 @@ impl<'s> Wave<'s> {
     fn indices(&mut self, facts: &Facts) -> Option<()> {
         let mut inside: Vec<Var> = self.host.iter().flat_map(|s| s.pat.iter().map(|p| p.var)).collect();
         inside.push(self.index);
-        let written = facts.expanded(&Access::of(self.scatter, facts).form(self.scatter.body.results[0])?)?;
+        let access = Access::of(self.scatter, facts);
+        self.place = where_inside(&self.scatter.body, self.place, &access).unwrap_or(self.place);
+        let written = facts.expanded(&access.form(self.place)?)?;
         let (stride, start) = written.split(POSITION)?;
         let is_first = |s: &Symbol| {
             matches!(s, Symbol::Var(v) if *v != self.index && inside.contains(v))
@@ -141,12 +147,32 @@ fn is_scalar(stm: &Stm, state: Var) -> bool {
     }
 }
 
-/// True for a body of scalar code that checks nothing inside of branches and loops, with scalar code before it.
+/// True for a body of scalar code whose only effects are checks, none of them in loops, with scalar code before it.
 fn is_plain(k: &Kernel) -> bool {
-    let is_check = |s: &core::Stm| matches!(s.exp, Exp::Check { .. });
-    let arms = k.body.stms.iter().all(|s| is_check(s) || !s.has_effect() || is_choice(k, s).is_some());
+    let body = k.body.stms.iter().all(|s| only_checks(s) || is_choice(k, s).is_some());
     let before = k.prologue.iter().all(|s| matches!(&s.exp, Exp::Prim(op, _) if !op.divides()));
-    arms && before && !calls(&k.body)
+    body && before && !calls(&k.body)
+}
+
+/// True if a statement has no effect, or is a check or a branch of such statements.
+fn only_checks(stm: &core::Stm) -> bool {
+    match &stm.exp {
+        Exp::Check { .. } => true,
+        Exp::If { then, other, .. } if stm.has_effect() => {
+            let arms = [then, other].into_iter().all(|arm| arm.stms.iter().all(only_checks));
+            arms && stm.pat.iter().all(|p| p.ty.is_scalar())
+        }
+        _ => !stm.has_effect(),
+    }
+}
+
+/// True for checks, and branches with checks.
+pub fn checks(stm: &core::Stm) -> bool {
+    match &stm.exp {
+        Exp::Check { .. } => true,
+        Exp::If { then, other, .. } => [then, other].into_iter().any(|arm| arm.stms.iter().any(checks)),
+        _ => false,
+    }
 }
 
 /// The condition of a branch whose first arm fails nowhere inside of branches, if that is known before all positions.

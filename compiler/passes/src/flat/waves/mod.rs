@@ -20,6 +20,7 @@
 
 mod code;
 mod find;
+mod place;
 
 use crate::flat::in_place_scatters::emit;
 use find::Wave;
@@ -30,7 +31,7 @@ use par_ir::flat::{Block, Op, Param, Program, Stm, Ty, VersionChoice};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Var};
-use par_ir::visit::Code;
+use par_ir::visit::{Code, Subst};
 use par_runtime::Prim;
 
 /// Numbers up to this one do not wrap when they are multiplied.
@@ -45,7 +46,7 @@ fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {
     let mut at = 0;
     while at < block.stms.len() {
         facts.note(&block.stms[at]);
-        let replaced = Wave::of(&block.stms[at], facts).and_then(|wave| wave.in_rows(&block.stms[at], vars));
+        let replaced = in_rows(&block.stms[at], facts, vars);
         match replaced {
             Some(stms) => {
                 let more = stms.len();
@@ -60,6 +61,28 @@ fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {
     }
 }
 
+/// A loop of waves, or the choice between versions of it, behind a choice.
+fn in_rows(stm: &Stm, facts: &Facts, vars: &mut Vars) -> Option<Vec<Stm>> {
+    let (before, launches) = in_launches(stm);
+    let mut facts = facts.clone();
+    before.iter().for_each(|s| facts.note(s));
+    let mut stms = before.to_vec();
+    stms.extend(Wave::of(launches, &facts)?.in_rows(stm, vars)?);
+    Some(stms)
+}
+
+/// The version in launches of a loop that may also be one kernel, and what is made for it before; anything else as it is.
+fn in_launches(stm: &Stm) -> (&[Stm], &Stm) {
+    if let Op::If { versions: Some(VersionChoice::Iterations { .. }), other, .. } = &stm.op
+        && let Some((last, before)) = other.stms.split_last()
+        && last.pat.iter().map(|p| Atom::Var(p.var)).eq(other.results.iter().copied())
+        && before.iter().all(|s| matches!(s.op, Op::Replicate(..)))
+    {
+        return (before, last);
+    }
+    (&[], stm)
+}
+
 /// The results of a reduction over the waves.
 pub(super) struct Bounds {
     /// All that is necessary holds in every wave.
@@ -71,7 +94,7 @@ pub(super) struct Bounds {
 }
 
 impl Wave<'_> {
-    /// The loop behind a choice.
+    /// The loop, or the choice between versions of it, behind a choice.
     fn in_rows(&self, stm: &Stm, vars: &mut Vars) -> Option<Vec<Stm>> {
         let mut host = Host::new(stm, vars);
         // The distance of an element from the one below it.
@@ -105,12 +128,9 @@ impl Wave<'_> {
         vec![array.into(), again.into()]
     }
 
-    /// The loop as it was, on this array.
+    /// What there was, on this array.
     fn from(&self, stm: &Stm, array: Atom, vars: &mut Vars) -> Block {
-        let mut again = stm.refreshed(vars);
-        if let Op::Loop { params, .. } = &mut again.op {
-            params[0].1 = array;
-        }
+        let again = stm.refreshed_with(vars, &mut Subst::from([(self.initial, array)]));
         Block { results: vec![again.pat[0].var.into()], stms: vec![again] }
     }
 
