@@ -31,7 +31,8 @@
 //! ```
 
 use crate::core::{
-    apart, counters, counting, fuse, if_conversion, merge, results, sequential, simplify, strides, tiny,
+    apart, counters, counting, fuse, if_conversion, index_sets, merge, results, sequential, simplify,
+    strides, tiny,
 };
 use crate::flat::{
     bulk, columns, host_invariants, in_place_scatters, interchange, invariant_checks, linearise, prune,
@@ -112,6 +113,13 @@ pub const FUSE: CorePass = Pass {
     run: fuse::run,
 };
 
+/// Index set splitting. Before if-conversion, which would compute what stays at every position.
+pub const INDEX_SETS: CorePass = Pass {
+    name: "index_sets",
+    description: "updates parts of arrays where maps in host loops leave the other rows as they are",
+    run: index_sets::run,
+};
+
 /// If-conversion: branches in maps.
 pub const IF_CONVERSION: CorePass = Pass {
     name: "if_conversion",
@@ -154,6 +162,7 @@ pub const CORE_PASSES: &[CorePass] = &[
     MERGE,
     HOIST,
     FUSE,
+    INDEX_SETS,
     IF_CONVERSION,
     SIMPLIFY,
     TINY,

@@ -14,6 +14,7 @@ pub(super) const FORMS: &[Form] = &[
     Form { name: "update loop", weight: 8, makes: is_array, make: update_loop },
     Form { name: "guarded update loop", weight: 8, makes: is_array, make: guarded_update_loop },
     Form { name: "waves", weight: 4, makes: is_row, make: waves },
+    Form { name: "rows that stay", weight: 4, makes: is_row, make: rows_that_stay },
     Form { name: "scatter", weight: 12, makes: is_array, make: scatter },
     Form { name: "scatter_2d", weight: 3, makes: |t| t.rank() > 1, make: scatter_2d },
     Form { name: "spread", weight: 3, makes: is_array, make: spread },
@@ -218,6 +219,33 @@ fn waves(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
         "(let {x} = {xs} in if null {x} then {x} else loop {y} = tabulate {size} (\\{k} -> {x}[{k} % length {x}]) for {q} < {count} do \
          let {lo} = {first} let ({k}, {v}) = unzip (map (\\{k} -> {lets} in ({written}, {value})) (iota (i64.max 0 ({rows} - {lo})))) \
          in scatter {y} {k} {v})"
+    ))
+}
+
+/// Steps over a matrix that leave its rows on one side of a position as they are, and read others.
+fn rows_that_stay(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let elem = ty.elem()?.clone();
+    if g.nest + 2 > super::DEEPEST || elem.rank() > 0 {
+        return None;
+    }
+    let (a, b) = g.halves(fuel);
+    let xs = g.exp(ty, a);
+    let [x, y, q, i, j, row, u, v] = [(); 8].map(|()| g.name());
+    let (rows, columns, steps) = (g.rng.between(1, 7), g.rng.between(1, 6), g.rng.between(1, 5));
+    let bound = g.rng.pick(&["Q", "Q", "Q - 1", "Q + 1", "2", "-1", "9 - 2 * Q"]).replace('Q', &q);
+    let cond = g.rng.pick(&["I <= B", "I < B", "I >= B", "I > B", "B <= I", "B > I"]);
+    let cond = cond.replace('I', &i).replace('B', &format!("({bound})"));
+    let other = g.rng.pick(&["B", "B", "0", "I", "I - 1"]).replace('I', &i).replace('B', &bound);
+    let other = format!("{y}[i64.max 0 (i64.min {} ({other}))]", rows - 1);
+    let value = g.under(&[(&u, &elem), (&v, &elem), (&i, &I64)], |g| g.exp(&elem, b));
+    let new = format!("map2 (\\{u} {v} -> {value}) {row} {other}");
+    let arms = match g.rng.chance(60) {
+        true => format!("{row} else {new}"),
+        false => format!("{new} else {row}"),
+    };
+    Some(format!(
+        "(let {x} = {xs} in if null {x} then {x} else flatten (loop {y} = tabulate_2d {rows} {columns} (\\{i} {j} -> {x}[({i} * {columns} + {j}) % length {x}]) \
+         for {q} < {steps} do map2 (\\{i} {row} -> if {cond} then {arms}) (iota {rows}) {y}))"
     ))
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod counters;
 pub(crate) mod counting;
 pub mod fuse;
 pub(crate) mod if_conversion;
+pub(crate) mod index_sets;
 pub mod merge;
 pub(crate) mod results;
 pub(crate) mod sequential;

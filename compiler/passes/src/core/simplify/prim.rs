@@ -58,8 +58,10 @@ fn integer(env: &Env, op: BinOp, p: Prim, x: Atom, y: Atom) -> Option<Exp> {
     if op == Add && x == y && p == Prim::I64 {
         return Some(Exp::Prim(PrimOp::Bin(Mul, p), vec![x, Atom::i64(2)]));
     }
-    if op == Max && is(y, p, 0) && range::not_negative(env, x) {
-        return Some(Exp::Atom(x));
+    if matches!(op, Min | Max)
+        && let Some(less) = range::less(env, x, y)
+    {
+        return Some(Exp::Atom(if less == (op == Min) { x } else { y }));
     }
     identity(op, p, x, y).map(Exp::Atom).or_else(|| reassociate(env, op, p, x, y))
 }

@@ -1,0 +1,285 @@
+//! Index set splitting: a map in a loop of the host that leaves the rows on one side of a position as they are is an update of the others.
+//!
+//! ```text
+//! loop a for k < n {                                          loop a for k < n {
+//!     let r = map n (iota n, a) (\i row ->                        let part = map (n - k - 1) (iota …, a[k + 1:]) (\j row ->
+//!       if i <= k then row                             ==>          let i = j + (k + 1)
+//!       else let p = a[k] in map m (row, p) …)                      let p = a[k] in map m (row, p) …)
+//!     in r }                                                      in a with [k + 1:] = part }
+//! ```
+//!
+//! Steps of eliminations and orthogonalisations are written like that. Only the others are computed, and in place where nothing else of the array is read but
+//! rows that stay: a map that reads rows around its own is left alone, for it would be computed beside the array and copied. So is an array that is used later.
+
+use par_ir::build::Statements;
+use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Program, Stm};
+use par_ir::effects::Effects;
+use par_ir::prim::{BinOp, CmpOp, PrimOp};
+use par_ir::stack::deeper;
+use par_ir::visit::Code;
+use par_ir::{Atom, Dim, Prim, Type, Var, Vars};
+use std::collections::HashSet;
+
+/// In every function, outside of operators.
+pub(crate) fn run(program: &mut Program) {
+    let Program { funs, vars, .. } = program;
+    for f in funs {
+        Walk { vars, iotas: HashSet::new() }.body(&mut f.body, &[]);
+    }
+}
+
+struct Walk<'v> {
+    vars: &'v mut Vars,
+    iotas: HashSet<Var>,
+}
+
+/// A map that leaves rows as they are.
+struct Split {
+    /// Number of its parameter for positions.
+    position: usize,
+    /// Bound that positions are compared with, and how: where it holds, the row is a new one.
+    bound: Atom,
+    op: CmpOp,
+    /// The body of the new rows.
+    body: Body,
+}
+
+impl Walk<'_> {
+    /// `state` has the parameters of the loop around, with what replaces them.
+    fn body(&mut self, body: &mut Body, state: &[(Var, Atom)]) {
+        let mut left = std::mem::take(&mut body.stms).into_iter();
+        while let Some(mut stm) = left.next() {
+            match &mut stm.exp {
+                Exp::Iota(_) => _ = self.iotas.insert(stm.pat[0].var),
+                Exp::Loop { params, form, body } => {
+                    let next = body.results.clone();
+                    let state: Vec<(Var, Atom)> = params.iter().map(|(p, _)| p.var).zip(next).collect();
+                    if let LoopForm::While(cond) = form {
+                        deeper(|| self.body(cond, &[]));
+                    }
+                    deeper(|| self.body(body, &state));
+                }
+                Exp::If { then, other, .. } => {
+                    [then, other].into_iter().for_each(|arm| deeper(|| self.body(arm, &[])));
+                }
+                _ => {}
+            }
+            let replaces = |(_, next): &&(Var, Atom)| stm.pat.len() == 1 && *next == stm.pat[0].var.into();
+            let array = state.iter().find(replaces).map(|s| s.0);
+            match array.filter(|a| !left.as_slice().iter().any(|s| s.mentions(*a))) {
+                Some(array) => body.stms.extend(self.updated(stm, array)),
+                None => body.stms.push(stm),
+            }
+        }
+    }
+
+    /// The map as an update of the array, if it leaves rows of that as they are.
+    fn updated(&mut self, stm: Stm, array: Var) -> Vec<Stm> {
+        let Exp::Map { width, inputs, lam } = &stm.exp else { return vec![stm] };
+        let Some(split) = self.split(inputs, lam, array) else { return vec![stm] };
+        let (mut code, vars) = (Statements::new(stm.span), &mut *self.vars);
+        let is_behind = matches!(split.op, CmpOp::Gt | CmpOp::Ge);
+        let is_next = matches!(split.op, CmpOp::Gt | CmpOp::Le);
+        // Bounds are clamped first, so that nothing wraps.
+        let (least, most) = match is_next {
+            true => (-1, code.arith("last", BinOp::Sub, *width, Atom::i64(1), vars)),
+            false => (0, *width),
+        };
+        let least = code.arith("from", BinOp::Max, split.bound, Atom::i64(least), vars);
+        let edge = code.arith("from", BinOp::Min, least, most, vars);
+        let edge = if is_next { code.arith("from", BinOp::Add, edge, Atom::i64(1), vars) } else { edge };
+        let from = if is_behind { edge } else { Atom::i64(0) };
+        let count = if is_behind { code.arith("count", BinOp::Sub, *width, edge, vars) } else { edge };
+        let js = Type::array(vec![Dim::Size(count)], Prim::I64);
+        let js = code.value("is", js, Exp::Iota(count), vars);
+        let mut rows = Vec::new();
+        for (k, input) in inputs.iter().enumerate() {
+            if k == split.position {
+                rows.push(js);
+                continue;
+            }
+            let p = &lam.params[k];
+            let dims = std::iter::once(Dim::Size(count)).chain(p.ty.dims.iter().copied()).collect();
+            let ty = Type { dims, ..p.ty.clone() };
+            let exp = Exp::Slice { arr: *input, start: from, len: count, stride: Atom::i64(1) };
+            rows.push(code.value("part", ty, exp, vars));
+        }
+        let lam = split.lambda(lam, from, stm.span, vars);
+        let made = &stm.pat[0].ty;
+        let dims = std::iter::once(Dim::Size(count)).chain(made.dims[1..].iter().copied()).collect();
+        let ty = Type { dims, ..made.clone() };
+        let part = code.value("part", ty, Exp::Map { width: count, inputs: rows, lam }, vars);
+        let at = vec![At::Slice { start: from, stride: Atom::i64(1) }];
+        code.bind(stm.pat, Exp::Update { arr: array, at, value: part.into() });
+        code.stms
+    }
+
+    fn split(&self, inputs: &[Var], lam: &Lambda, array: Var) -> Option<Split> {
+        let position = inputs.iter().position(|v| self.iotas.contains(v))?;
+        let regular =
+            lam.params.iter().map(|p| &p.ty).chain(&lam.ret).all(|ty| ty.is_regular() && !ty.is_desc());
+        if !regular || lam.ret.len() != 1 || lam.ret[0].is_scalar() {
+            return None;
+        }
+        let i = lam.params[position].var;
+        let own: Vec<Var> =
+            inputs.iter().zip(&lam.params).filter(|(v, _)| **v == array).map(|(_, p)| p.var).collect();
+        let row = Row { array, own: &own, at: vec![i.into()] };
+        let (cond, is_new, body) = row.new_rows(&lam.body)?;
+        let (op, bound) = comparison(cond, i, &lam.body)?;
+        let op = if is_new { op } else { negated(op)? };
+        let inside = bound_in(lam);
+        let is_fixed = bound.var().is_none_or(|v| !inside.contains(&v));
+        // Of its other rows, only the one that positions are compared with.
+        let stays = |at: &[Atom]| at[0] == i.into() || at[0] == bound && matches!(op, CmpOp::Gt | CmpOp::Lt);
+        (is_fixed && reads_only(&body, array, &stays)).then_some(Split { position, bound, op, body })
+    }
+}
+
+impl Split {
+    /// The function of the new rows, for positions from `from` on.
+    fn lambda(&self, lam: &Lambda, from: Atom, span: par_ir::Span, vars: &mut Vars) -> Lambda {
+        let mut params = lam.params.clone();
+        let i = params[self.position].var;
+        let j = vars.fresh_like(i);
+        params[self.position].var = j;
+        let mut code = Statements::new(span);
+        let sum = Exp::Prim(PrimOp::Bin(BinOp::Add, Prim::I64), vec![j.into(), from]);
+        code.bind(vec![Param { var: i, ty: Type::I64 }], sum);
+        code.stms.extend(self.body.stms.iter().cloned());
+        Lambda { params, body: code.results(self.body.results.clone()), ..lam.clone() }
+    }
+}
+
+/// The row of an array at a position, or an element of it.
+struct Row<'a> {
+    array: Var,
+    /// Parameters that are the row.
+    own: &'a [Var],
+    at: Vec<Atom>,
+}
+
+impl Row<'_> {
+    /// The condition of a body that is this row or a new one, whether the new one is where the condition holds, and the body without the condition.
+    fn new_rows(&self, body: &Body) -> Option<(Var, bool, Body)> {
+        let [result] = body.results[..] else { return None };
+        let defines = |s: &Stm| s.pat.len() == 1 && Atom::Var(s.pat[0].var) == result;
+        let at = body.stms.iter().position(defines)?;
+        // What fails for rows that stay is not left out.
+        if body.stms.iter().enumerate().any(|(k, s)| k != at && s.has_effect()) {
+            return None;
+        }
+        let alone = |a: Atom| Body { stms: vec![], results: vec![a] };
+        match &body.stms[at].exp {
+            Exp::If { cond: Atom::Var(cond), then, other } => self.one_arm(*cond, [then, other], at, body),
+            Exp::Prim(PrimOp::Select(_), xs) => {
+                let arms = [xs[1], xs[2]].map(alone);
+                self.one_arm(xs[0].var()?, arms.each_ref(), at, body)
+            }
+            // Element by element, with one condition for all of the row.
+            Exp::Map { width, inputs, lam } if lam.params.len() == inputs.len() => {
+                let is_own = |(v, _): &(&Var, &Param)| self.own.contains(v);
+                let own: Vec<Var> =
+                    inputs.iter().zip(&lam.params).filter(is_own).map(|(_, p)| p.var).collect();
+                let found = lam.params.iter().find_map(|j| {
+                    let at = self.at.iter().copied().chain([j.var.into()]).collect();
+                    Row { array: self.array, own: &own, at }.new_rows(&lam.body)
+                });
+                let (cond, is_new, inner) = found?;
+                let mut stms = body.stms.clone();
+                let lam = Lambda { body: inner, ..lam.clone() };
+                stms[at].exp = Exp::Map { width: *width, inputs: inputs.clone(), lam };
+                Some((cond, is_new, Body { stms, results: body.results.clone() }))
+            }
+            _ => None,
+        }
+    }
+
+    /// The same for a branch in the body.
+    fn one_arm(&self, cond: Var, arms: [&Body; 2], at: usize, body: &Body) -> Option<(Var, bool, Body)> {
+        let is_new = match arms.map(|arm| self.is_it(arm, body)) {
+            [false, true] => true,
+            [true, false] => false,
+            _ => return None,
+        };
+        let arm = arms[usize::from(!is_new)];
+        let mut stms = body.stms.clone();
+        stms.splice(at..=at, arm.stms.iter().cloned());
+        Some((cond, is_new, Body { stms, results: arm.results.clone() }))
+    }
+
+    /// True if an arm is the row, and does nothing.
+    fn is_it(&self, arm: &Body, around: &Body) -> bool {
+        let [Atom::Var(result)] = arm.results[..] else { return false };
+        let reads = |s: &Stm| matches!(&s.exp, Exp::Index(a, at) if *a == self.array && *at == self.at);
+        let is_read = |s: &Stm| s.pat[0].var == result && reads(s);
+        let own = self.own.contains(&result) && arm.stms.is_empty();
+        own || match &arm.stms[..] {
+            [] => around.stms.iter().any(|s| s.pat.len() == 1 && is_read(s)),
+            [only] => only.pat.len() == 1 && is_read(only),
+            _ => false,
+        }
+    }
+}
+
+/// A condition as a comparison of the position with a number.
+fn comparison(cond: Var, i: Var, body: &Body) -> Option<(CmpOp, Atom)> {
+    let stm = definition(cond, body)?;
+    let Exp::Prim(PrimOp::Cmp(op, Prim::I64), xs) = &stm.exp else { return None };
+    match xs[..] {
+        [a, b] if a == i.into() => ordering(*op).map(|op| (op, b)),
+        [a, b] if b == i.into() => turned(*op).map(|op| (op, a)),
+        _ => None,
+    }
+}
+
+/// The statement that binds a variable, in a body or those inside.
+fn definition(v: Var, body: &Body) -> Option<&Stm> {
+    body.stms.iter().find_map(|s| match s.pat.iter().any(|p| p.var == v) {
+        true => Some(s),
+        false => s.exp.bodies().into_iter().find_map(|b| deeper(|| definition(v, b))),
+    })
+}
+
+fn ordering(op: CmpOp) -> Option<CmpOp> {
+    (!matches!(op, CmpOp::Eq | CmpOp::Ne)).then_some(op)
+}
+
+/// The comparison with its sides exchanged.
+fn turned(op: CmpOp) -> Option<CmpOp> {
+    Some(match op {
+        CmpOp::Lt => CmpOp::Gt,
+        CmpOp::Le => CmpOp::Ge,
+        CmpOp::Gt => CmpOp::Lt,
+        CmpOp::Ge => CmpOp::Le,
+        _ => return None,
+    })
+}
+
+/// The comparison that holds where this one does not.
+fn negated(op: CmpOp) -> Option<CmpOp> {
+    Some(match op {
+        CmpOp::Lt => CmpOp::Ge,
+        CmpOp::Le => CmpOp::Gt,
+        CmpOp::Gt => CmpOp::Le,
+        CmpOp::Ge => CmpOp::Lt,
+        _ => return None,
+    })
+}
+
+/// All that a function binds.
+fn bound_in(lam: &Lambda) -> HashSet<Var> {
+    lam.params.iter().map(|p| p.var).chain(lam.body.bound()).collect()
+}
+
+/// True if a body only reads elements of an array, at indices that may be.
+fn reads_only(body: &Body, array: Var, may_be: &dyn Fn(&[Atom]) -> bool) -> bool {
+    body.stms.iter().all(|s| match &s.exp {
+        Exp::Index(a, at) if *a == array => may_be(at),
+        exp => {
+            let mut is_operand = false;
+            exp.for_each_operand(&mut |a| is_operand |= a == array.into());
+            !is_operand && exp.bodies().into_iter().all(|b| deeper(|| reads_only(b, array, may_be)))
+        }
+    })
+}

@@ -1,0 +1,51 @@
+//! Index set splitting: maps in host loops that leave rows as they are, before and after.
+
+mod common;
+
+use common::transformed;
+use par_passes::pass::INDEX_SETS;
+
+fn split(text: &str) -> String {
+    transformed(text, &[INDEX_SETS])
+}
+
+/// A step of an elimination in a loop: `row` for the rows that stay, and the array that is read for the others.
+fn step(cond: &str, then: &str, other: &str) -> String {
+    split(&format!(
+        "fun f@0 (%n: i64, %m: i64, %k: i64, %a: [%n][%m]i64) -> (%r: i64, %q: i64, %c: [%r][%q]i64) {{
+           let (%is: [%n]i64) = iota %n
+           let (%b: [%n][%m]i64) = loop (%s: [%n][%m]i64 = %a) for %t: i64 < %n do {{
+             let (%v: [%n][%m]i64) = map %n (%is, %s) \\(%i: i64, %row: [%m]i64) -> ([%m]i64) {{
+               let (%d: bool) = {cond}
+               let (%u: [%m]i64) = if %d then {{ {then} }} else {{ {other} }}
+               in (%u)
+             }}
+             in (%v)
+           }}
+           in (%n, %m, %b)
+         }}"
+    ))
+}
+
+const OTHERS: &str = "let (%p: [%m]i64) = %s[%k]
+  let (%w: [%m]i64) = map %m (%row, %p) \\(%x: i64, %y: i64) -> (i64) {
+    let (%z: i64) = sub.i64 (%x, %y)
+    in (%z)
+  }
+  in (%w)";
+
+#[test]
+fn rows_behind_a_position_are_updated() {
+    assert_shows!(step("le.i64 (%i, %k)", "in (%row)", OTHERS));
+}
+
+#[test]
+fn rows_before_a_position_are_updated() {
+    assert_shows!(step("gt.i64 (%k, %i)", OTHERS, "in (%row)"));
+}
+
+#[test]
+fn a_row_that_is_replaced_is_not_read_for_others() {
+    let shown = step("lt.i64 (%i, %k)", "in (%row)", OTHERS);
+    assert!(!shown.contains("slice"), "{shown}");
+}
