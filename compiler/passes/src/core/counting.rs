@@ -65,7 +65,7 @@ fn counter(stm: &Stm) -> Option<Counter> {
     }
     let (goes_on, counter, bound) = match (is_state(&args[0]), is_state(&args[1])) {
         (true, false) => (*op, args[0], args[1]),
-        (false, true) => (reversed(*op), args[1], args[0]),
+        (false, true) => (op.exchanged(), args[1], args[0]),
         _ => return None,
     };
     let at = params.iter().position(|(p, _)| counter == p.var.into())?;
@@ -92,17 +92,6 @@ fn step(body: &Body, at: usize, counter: Var) -> Option<i64> {
         (BinOp::Add, false, true) => args[0].as_i64(),
         (BinOp::Sub, true, false) => args[1].as_i64().and_then(i64::checked_neg),
         _ => None,
-    }
-}
-
-/// A comparison with its operands exchanged.
-fn reversed(op: CmpOp) -> CmpOp {
-    match op {
-        CmpOp::Lt => CmpOp::Gt,
-        CmpOp::Le => CmpOp::Ge,
-        CmpOp::Gt => CmpOp::Lt,
-        CmpOp::Ge => CmpOp::Le,
-        same => same,
     }
 }
 

@@ -90,24 +90,19 @@ impl Walk<'_> {
         let edge = if is_next { code.arith("from", BinOp::Add, edge, Atom::i64(1), vars) } else { edge };
         let from = if is_behind { edge } else { Atom::i64(0) };
         let count = if is_behind { code.arith("count", BinOp::Sub, *width, edge, vars) } else { edge };
-        let js = Type::array(vec![Dim::Size(count)], Prim::I64);
-        let js = code.value("is", js, Exp::Iota(count), vars);
+        let of_rows = |row: &Type| {
+            let dims = std::iter::once(Dim::Size(count)).chain(row.dims.iter().copied());
+            Type { dims: dims.collect(), ..row.clone() }
+        };
+        let js = code.value("is", of_rows(&Type::I64), Exp::Iota(count), vars);
         let mut rows = Vec::new();
-        for (k, input) in inputs.iter().enumerate() {
-            if k == split.position {
-                rows.push(js);
-                continue;
-            }
-            let p = &lam.params[k];
-            let dims = std::iter::once(Dim::Size(count)).chain(p.ty.dims.iter().copied()).collect();
-            let ty = Type { dims, ..p.ty.clone() };
-            let exp = Exp::Slice { arr: *input, start: from, len: count, stride: Atom::i64(1) };
-            rows.push(code.value("part", ty, exp, vars));
+        for (k, (arr, p)) in inputs.iter().zip(&lam.params).enumerate() {
+            let exp = Exp::Slice { arr: *arr, start: from, len: count, stride: Atom::i64(1) };
+            let is_positions = k == split.position;
+            rows.push(if is_positions { js } else { code.value("part", of_rows(&p.ty), exp, vars) });
         }
         let lam = split.lambda(lam, from, stm.span, vars);
-        let made = &stm.pat[0].ty;
-        let dims = std::iter::once(Dim::Size(count)).chain(made.dims[1..].iter().copied()).collect();
-        let ty = Type { dims, ..made.clone() };
+        let ty = of_rows(&lam.ret[0]);
         let part = code.value("part", ty, Exp::Map { width: count, inputs: rows, lam }, vars);
         let at = vec![At::Slice { start: from, stride: Atom::i64(1) }];
         code.bind(stm.pat, Exp::Update { arr: array, at, value: part.into() });
@@ -127,7 +122,7 @@ impl Walk<'_> {
         let row = Row { array, own: &own, at: vec![i.into()] };
         let (cond, is_new, body) = row.new_rows(&lam.body)?;
         let (op, bound) = comparison(cond, i, &lam.body)?;
-        let op = if is_new { op } else { negated(op)? };
+        let op = if is_new { op } else { op.negated() };
         let inside = bound_in(lam);
         let is_fixed = bound.var().is_none_or(|v| !inside.contains(&v));
         // Of its other rows, only the one that positions are compared with.
@@ -222,13 +217,14 @@ impl Row<'_> {
     }
 }
 
-/// A condition as a comparison of the position with a number.
+/// A condition that orders the position and a number: the position's comparison with that.
 fn comparison(cond: Var, i: Var, body: &Body) -> Option<(CmpOp, Atom)> {
     let stm = definition(cond, body)?;
     let Exp::Prim(PrimOp::Cmp(op, Prim::I64), xs) = &stm.exp else { return None };
     match xs[..] {
-        [a, b] if a == i.into() => ordering(*op).map(|op| (op, b)),
-        [a, b] if b == i.into() => turned(*op).map(|op| (op, a)),
+        _ if matches!(op, CmpOp::Eq | CmpOp::Ne) => None,
+        [a, b] if a == i.into() => Some((*op, b)),
+        [a, b] if b == i.into() => Some((op.exchanged(), a)),
         _ => None,
     }
 }
@@ -238,32 +234,6 @@ fn definition(v: Var, body: &Body) -> Option<&Stm> {
     body.stms.iter().find_map(|s| match s.pat.iter().any(|p| p.var == v) {
         true => Some(s),
         false => s.exp.bodies().into_iter().find_map(|b| deeper(|| definition(v, b))),
-    })
-}
-
-fn ordering(op: CmpOp) -> Option<CmpOp> {
-    (!matches!(op, CmpOp::Eq | CmpOp::Ne)).then_some(op)
-}
-
-/// The comparison with its sides exchanged.
-fn turned(op: CmpOp) -> Option<CmpOp> {
-    Some(match op {
-        CmpOp::Lt => CmpOp::Gt,
-        CmpOp::Le => CmpOp::Ge,
-        CmpOp::Gt => CmpOp::Lt,
-        CmpOp::Ge => CmpOp::Le,
-        _ => return None,
-    })
-}
-
-/// The comparison that holds where this one does not.
-fn negated(op: CmpOp) -> Option<CmpOp> {
-    Some(match op {
-        CmpOp::Lt => CmpOp::Ge,
-        CmpOp::Le => CmpOp::Gt,
-        CmpOp::Gt => CmpOp::Le,
-        CmpOp::Ge => CmpOp::Lt,
-        _ => return None,
     })
 }
 

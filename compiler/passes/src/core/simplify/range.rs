@@ -100,15 +100,7 @@ fn interval(env: &Env, a: Atom, depth: usize) -> Option<Interval> {
 
 /// The comparison that holds where one gave `value`.
 fn holding(op: CmpOp, value: bool) -> CmpOp {
-    match (op, value) {
-        (op, true) => op,
-        (CmpOp::Eq, _) => CmpOp::Ne,
-        (CmpOp::Ne, _) => CmpOp::Eq,
-        (CmpOp::Lt, _) => CmpOp::Ge,
-        (CmpOp::Le, _) => CmpOp::Gt,
-        (CmpOp::Gt, _) => CmpOp::Le,
-        (CmpOp::Ge, _) => CmpOp::Lt,
-    }
+    if value { op } else { op.negated() }
 }
 
 /// Upper bound of a variable that is not negative, from a comparison that gave `value`. An index that is not the last is
