@@ -64,6 +64,9 @@ fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {
 /// A loop of waves, or the choice between versions of it, behind a choice.
 fn in_rows(stm: &Stm, facts: &Facts, vars: &mut Vars) -> Option<Vec<Stm>> {
     let (before, launches) = in_launches(stm);
+    if before.is_empty() {
+        return Wave::of(launches, facts)?.in_rows(stm, vars);
+    }
     let mut facts = facts.clone();
     before.iter().for_each(|s| facts.note(s));
     let mut stms = before.to_vec();
