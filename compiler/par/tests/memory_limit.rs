@@ -85,7 +85,7 @@ fn stays_below(text: &str, sizes: [i64; 2], limit: usize) {
 
 #[test]
 fn trees_of_calls_run_in_chunks() {
-    stays_below(QUEENS, [6, 8], 20 << 10);
+    stays_below(QUEENS, [6, 8], 16 << 10);
     stays_below(FIB, [14, 18], 12 << 10);
 }
 
