@@ -49,3 +49,35 @@ fn a_row_that_is_replaced_is_not_read_for_others() {
     let shown = step("lt.i64 (%i, %k)", "in (%row)", OTHERS);
     assert!(!shown.contains("slice"), "{shown}");
 }
+
+/// A step of which the rows that stay are read element by element, from `columns`.
+fn step_of_elements(columns: &str) -> String {
+    split(&format!(
+        "fun f@0 (%n: i64, %m: i64, %k: i64, %js: [%m]i64, %a: [%n][%m]i64) -> (%r: i64, %q: i64, %c: [%r][%q]i64) {{
+           let (%is: [%n]i64) = iota %n
+           let (%ks: [%m]i64) = iota %m
+           let (%b: [%n][%m]i64) = loop (%s: [%n][%m]i64 = %a) for %t: i64 < %n do {{
+             let (%v: [%n][%m]i64) = map %n (%is) \\(%i: i64) -> ([%m]i64) {{
+               let (%row: [%m]i64) = map %m ({columns}) \\(%j: i64) -> (i64) {{
+                 let (%d: bool) = lt.i64 (%k, %i)
+                 let (%x: i64) = %s[%i, %j]
+                 let (%y: i64) = add.i64 (%x, %i)
+                 let (%z: i64) = select.i64 (%d, %y, %x)
+                 in (%z)
+               }}
+               in (%row)
+             }}
+             in (%v)
+           }}
+           in (%n, %m, %b)
+         }}"
+    ))
+}
+
+#[test]
+fn elements_in_another_order_are_not_the_row() {
+    let is_update = |shown: &str| shown.contains("with [from_");
+    let (in_order, permuted) = (step_of_elements("%ks"), step_of_elements("%js"));
+    assert!(is_update(&in_order), "{in_order}");
+    assert!(!is_update(&permuted), "{permuted}");
+}

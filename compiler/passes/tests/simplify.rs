@@ -311,7 +311,7 @@ fn neighbours_that_are_clamped_are_inside() {
              let (%d: bool) = and.bool (%b, %c)
              check %d bounds (%l, %n)
              let (%y: f32) = %xs[%l]
-             let (%m: i64) = max.i64 (%after, %before)
+             let (%m: i64) = max.i64 (%k, %before)
              let (%e: bool) = lt.i64 (%m, %n)
              check %e bounds (%m, %n)
              let (%z: f32) = %xs[%m]

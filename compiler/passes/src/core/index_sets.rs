@@ -118,14 +118,12 @@ impl Walk<'_> {
             return None;
         }
         let i = lam.params[position].var;
-        let own: Vec<Var> =
-            inputs.iter().zip(&lam.params).filter(|(v, _)| **v == array).map(|(_, p)| p.var).collect();
-        let row = Row { array, own: &own, at: vec![i.into()] };
+        let own = params_of(inputs, lam, &|v| v == array);
+        let row = Row { array, own: &own, at: vec![i.into()], iotas: &self.iotas };
         let (cond, is_new, body) = row.new_rows(&lam.body)?;
         let (op, bound) = comparison(cond, i, &lam.body)?;
         let op = if is_new { op } else { op.negated() };
-        let inside = bound_in(lam);
-        let is_fixed = bound.var().is_none_or(|v| !inside.contains(&v));
+        let is_fixed = bound.var().is_none_or(|v| !lam.bound().contains(&v));
         // Of its other rows, only the one that positions are compared with.
         let stays = |at: &[Atom]| at[0] == i.into() || at[0] == bound && matches!(op, CmpOp::Gt | CmpOp::Lt);
         (is_fixed && reads_only(&body, array, &stays)).then_some(Split { position, bound, op, body })
@@ -152,7 +150,9 @@ struct Row<'a> {
     array: Var,
     /// Parameters that are the row.
     own: &'a [Var],
+    /// Its position, as indices; none if no parameter has the position of an element.
     at: Vec<Atom>,
+    iotas: &'a HashSet<Var>,
 }
 
 impl Row<'_> {
@@ -173,15 +173,12 @@ impl Row<'_> {
                 self.one_arm(xs[0].var()?, arms.each_ref(), at, body)
             }
             // Element by element, with one condition for all of the row.
-            Exp::Map { width, inputs, lam } if lam.params.len() == inputs.len() => {
-                let is_own = |(v, _): &(&Var, &Param)| self.own.contains(v);
-                let own: Vec<Var> =
-                    inputs.iter().zip(&lam.params).filter(is_own).map(|(_, p)| p.var).collect();
-                let found = lam.params.iter().find_map(|j| {
-                    let at = self.at.iter().copied().chain([j.var.into()]).collect();
-                    Row { array: self.array, own: &own, at }.new_rows(&lam.body)
-                });
-                let (cond, is_new, inner) = found?;
+            Exp::Map { width, inputs, lam } => {
+                let own = params_of(inputs, lam, &|v| self.own.contains(&v));
+                let made_here = |v| definition(v, body).is_some_and(|s| matches!(s.exp, Exp::Iota(_)));
+                let j = params_of(inputs, lam, &|v| self.iotas.contains(&v) || made_here(v)).first().copied();
+                let place = j.map_or(vec![], |j| [&self.at[..], &[j.into()]].concat());
+                let (cond, is_new, inner) = Row { own: &own, at: place, ..*self }.new_rows(&lam.body)?;
                 let mut stms = body.stms.clone();
                 let lam = Lambda { body: inner, ..lam.clone() };
                 stms[at].exp = Exp::Map { width: *width, inputs: inputs.clone(), lam };
@@ -238,9 +235,9 @@ fn definition(v: Var, body: &Body) -> Option<&Stm> {
     })
 }
 
-/// All that a function binds.
-fn bound_in(lam: &Lambda) -> HashSet<Var> {
-    lam.params.iter().map(|p| p.var).chain(lam.body.bound()).collect()
+/// The parameters for some of the inputs.
+fn params_of(inputs: &[Var], lam: &Lambda, of: &dyn Fn(Var) -> bool) -> Vec<Var> {
+    inputs.iter().zip(&lam.params).filter(|(v, _)| of(**v)).map(|(_, p)| p.var).collect()
 }
 
 /// True if a body only reads elements of an array, at indices that may be.

@@ -11,7 +11,7 @@
 //!   in lo
 //! ```
 //!
-//! If it takes more than a few scalars to decide whether a function goes on, that and the results are part of the loop's state.
+//! If the termination condition is more than a few scalars, which would be evaluated twice, it is loop-carried as a flag, and so are the results.
 //!
 //! ```text
 //! def fixed (xs: []f64) : f64 =

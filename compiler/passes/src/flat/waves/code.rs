@@ -1,10 +1,11 @@
 //! The reduction over waves, and the loops over rows.
 
 use super::Bounds;
-use super::find::{Wave, checks, is_choice};
+use super::find::{Wave, is_choice};
 use par_ir::access::{Access, Facts, Symbol};
 use par_ir::build::{Host, Statements};
 use par_ir::core::{self, At, Body, Exp, Lambda, LoopForm, Param, Schedule};
+use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Op, Out, Space};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
@@ -123,7 +124,7 @@ impl Coder<'_, '_> {
 
 /// Statements that go on only where their checks hold: results, and a flag that is set where one fails.
 fn guarded(mut stms: Vec<core::Stm>, results: &[(Atom, Prim)], flag: &Param, vars: &mut Vars) -> Body {
-    let Some(at) = stms.iter().position(checks) else {
+    let Some(at) = stms.iter().position(Effects::may_fail) else {
         return Body { stms, results: with_flag(results.iter().map(|r| r.0), flag) };
     };
     let rest = stms.split_off(at + 1);

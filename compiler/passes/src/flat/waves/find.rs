@@ -166,15 +166,6 @@ fn only_checks(stm: &core::Stm) -> bool {
     }
 }
 
-/// True for checks, and branches with checks.
-pub fn checks(stm: &core::Stm) -> bool {
-    match &stm.exp {
-        Exp::Check { .. } => true,
-        Exp::If { then, other, .. } => [then, other].into_iter().any(|arm| arm.stms.iter().any(checks)),
-        _ => false,
-    }
-}
-
 /// The condition of a branch whose first arm fails nowhere inside of branches, if that is known before all positions.
 pub fn is_choice(k: &Kernel, stm: &core::Stm) -> Option<Atom> {
     let Exp::If { cond: Atom::Var(cond), then, .. } = &stm.exp else { return None };

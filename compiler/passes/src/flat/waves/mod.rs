@@ -131,7 +131,7 @@ impl Wave<'_> {
         vec![array.into(), again.into()]
     }
 
-    /// What there was, on this array.
+    /// A copy of the original statement that starts from this array.
     fn from(&self, stm: &Stm, array: Atom, vars: &mut Vars) -> Block {
         let again = stm.refreshed_with(vars, &mut Subst::from([(self.initial, array)]));
         Block { results: vec![again.pat[0].var.into()], stms: vec![again] }

@@ -12,7 +12,7 @@ use par_ir::ty::Atom;
 use par_runtime::Prim;
 
 /// Growth of a number from one position to the next, at most.
-const MOST_GROWTH: i64 = 1 << 30;
+const MOST_GROWTH: u64 = 1 << 30;
 
 /// The index where it is inside, of a choice between it and a negative number, if it is inside everywhere as soon as it is at the first and the last position:
 /// what is compared grows evenly, and is not negative where the condition holds, so it does not wrap between.
@@ -24,7 +24,15 @@ pub fn where_inside(body: &Body, index: Atom, access: &Access) -> Option<Atom> {
     while let Some(cond) = conds.pop() {
         match &made(cond)?.exp {
             Exp::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), both) => conds.extend(both),
-            Exp::Prim(PrimOp::Cmp(op, Prim::I64), sides) => bounds.extend(bound(*op, sides, access)?),
+            Exp::Prim(PrimOp::Cmp(op, Prim::I64), sides) => {
+                let [a, b] = [access.form(sides[0])?, access.form(sides[1])?];
+                match (grows(&a)?, grows(&b)?) {
+                    (false, false) => {}
+                    (true, false) => bounds.push(bound(*op, a, &b)?),
+                    (false, true) => bounds.push(bound(op.exchanged(), b, &a)?),
+                    (true, true) => return None,
+                }
+            }
             _ => return None,
         }
     }
@@ -34,24 +42,17 @@ pub fn where_inside(body: &Body, index: Atom, access: &Access) -> Option<Atom> {
     (all && outside.as_i64()? < 0).then_some(place)
 }
 
-/// A number that grows evenly with the position, and its lower bound if that is a constant, of a comparison with one that is the same for all positions. None of
-/// both for two that are the same everywhere.
-fn bound(op: CmpOp, sides: &[Atom], access: &Access) -> Option<Option<(Form, Option<i64>)>> {
-    let [a, b] = sides[..] else { return None };
-    let (a, b) = (access.form(a)?, access.form(b)?);
-    let (a_grows, b_grows) = (growth(&a)?, growth(&b)?);
+/// A number that is compared with a fixed one, and its lower bound if that is a constant; none for an equality.
+fn bound(op: CmpOp, number: Form, fixed: &Form) -> Option<(Form, Option<i64>)> {
     match op {
-        _ if !a_grows && !b_grows => Some(None),
-        CmpOp::Ge if !b_grows => Some(Some((a, b.as_constant()))),
-        CmpOp::Le if !a_grows => Some(Some((b, a.as_constant()))),
-        CmpOp::Lt | CmpOp::Le if !b_grows => Some(Some((a, None))),
-        CmpOp::Gt | CmpOp::Ge if !a_grows => Some(Some((b, None))),
-        _ => None,
+        CmpOp::Ge | CmpOp::Gt => Some((number, fixed.as_constant())),
+        CmpOp::Lt | CmpOp::Le => Some((number, None)),
+        CmpOp::Eq | CmpOp::Ne => None,
     }
 }
 
 /// True for a number that is another one at every position; none unless it grows evenly and slowly.
-fn growth(form: &Form) -> Option<bool> {
+fn grows(form: &Form) -> Option<bool> {
     let growth = form.split(POSITION)?.0.as_constant()?;
-    (growth.unsigned_abs() <= MOST_GROWTH.unsigned_abs()).then_some(growth != 0)
+    (growth.unsigned_abs() <= MOST_GROWTH).then_some(growth != 0)
 }
