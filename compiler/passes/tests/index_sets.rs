@@ -61,7 +61,8 @@ fn step_of_elements(columns: &str) -> String {
                let (%row: [%m]i64) = map %m ({columns}) \\(%j: i64) -> (i64) {{
                  let (%d: bool) = lt.i64 (%k, %i)
                  let (%x: i64) = %s[%i, %j]
-                 let (%y: i64) = add.i64 (%x, %i)
+                 let (%p: i64) = %s[%k, %j]
+                 let (%y: i64) = add.i64 (%x, %p)
                  let (%z: i64) = select.i64 (%d, %y, %x)
                  in (%z)
                }}
@@ -80,4 +81,11 @@ fn elements_in_another_order_are_not_the_row() {
     let (in_order, permuted) = (step_of_elements("%ks"), step_of_elements("%js"));
     assert!(is_update(&in_order), "{in_order}");
     assert!(!is_update(&permuted), "{permuted}");
+}
+
+/// Loop and map are interchanged where each row is for itself.
+#[test]
+fn rows_alone_are_no_part() {
+    let shown = step("le.i64 (%i, %k)", "in (%row)", &OTHERS.replace("%s[%k]", "iota %m"));
+    assert!(!shown.contains("slice"), "{shown}");
 }

@@ -243,6 +243,33 @@ fn shifted_indices_are_proven() {
     ));
 }
 
+/// The index `n - back - i` for `i < n`, with its check.
+fn counted_back(back: i64) -> String {
+    simplified(&format!(
+        "fun f@0 (%n: i64, %xs: [%n]f32) -> (%r: [%n]f32) {{
+           let (%is: [%n]i64) = iota %n
+           let (%last: i64) = sub.i64 (%n, {back}i64)
+           let (%ys: [%n]f32) = map %n (%is) \\(%i: i64) -> (f32) {{
+             let (%j: i64) = sub.i64 (%last, %i)
+             let (%a: bool) = le.i64 (0i64, %j)
+             let (%b: bool) = lt.i64 (%j, %n)
+             let (%c: bool) = and.bool (%a, %b)
+             check %c bounds (%j, %n)
+             let (%x: f32) = %xs[%j]
+             in (%x)
+           }}
+           in (%ys)
+         }}"
+    ))
+}
+
+#[test]
+fn indices_counted_back_from_the_last_are_inside() {
+    let checks = |back| counted_back(back).matches("check ").count();
+    // Once in the text before, and once after.
+    assert_eq!([0, 1, 2].map(checks), [2, 1, 2]);
+}
+
 #[test]
 fn neighbours_around_a_ring_are_inside() {
     assert_shows!(simplified(

@@ -10,7 +10,8 @@
 //!
 //! Steps of eliminations and orthogonalisations are written like that. Only the others are computed, and in place where nothing else of the array is read but
 //! rows that stay: a map that reads rows around its own is left alone, for it would be computed beside the array and copied. So is an array that is used later, and
-//! one that another map makes in the same iteration, as rows that are exchanged: it would have to be stored first (1.4 of the time).
+//! one that another map makes in the same iteration, as rows that are exchanged: it would have to be stored first (1.4 of the time). Where an iteration reads nothing
+//! of the array but each row for itself, loop and map are interchanged instead (0.8 of the time).
 
 use par_ir::build::Statements;
 use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Program, Stm};
@@ -67,17 +68,18 @@ impl Walk<'_> {
             }
             let replaces = |(_, next): &&(Var, Atom)| stm.pat.len() == 1 && *next == stm.pat[0].var.into();
             let array = state.iter().find(replaces).map(|s| s.0);
-            match array.filter(|a| !left.as_slice().iter().any(|s| s.mentions(*a))) {
-                Some(array) => body.stms.extend(self.updated(stm, array)),
+            let array = array.filter(|a| !left.as_slice().iter().any(|s| s.mentions(*a)));
+            let split = array.and_then(|array| Some((array, self.split(&stm, array, &body.stms)?)));
+            match split {
+                Some((array, split)) => body.stms.extend(self.updated(stm, array, &split)),
                 None => body.stms.push(stm),
             }
         }
     }
 
-    /// The map as an update of the array, if it leaves rows of that as they are.
-    fn updated(&mut self, stm: Stm, array: Var) -> Vec<Stm> {
+    /// The map as an update of the array.
+    fn updated(&mut self, stm: Stm, array: Var, split: &Split) -> Vec<Stm> {
         let Exp::Map { width, inputs, lam } = &stm.exp else { return vec![stm] };
-        let Some(split) = self.split(inputs, lam, array) else { return vec![stm] };
         let (mut code, vars) = (Statements::new(stm.span), &mut *self.vars);
         let is_behind = matches!(split.op, CmpOp::Gt | CmpOp::Ge);
         let is_next = matches!(split.op, CmpOp::Gt | CmpOp::Le);
@@ -110,7 +112,9 @@ impl Walk<'_> {
         code.stms
     }
 
-    fn split(&self, inputs: &[Var], lam: &Lambda, array: Var) -> Option<Split> {
+    /// How a map leaves rows of an array as they are, if it does. `before` is what the iteration does before.
+    fn split(&self, stm: &Stm, array: Var, before: &[Stm]) -> Option<Split> {
+        let Exp::Map { inputs, lam, .. } = &stm.exp else { return None };
         let position = inputs.iter().position(|v| self.iotas.contains(v))?;
         let regular =
             lam.params.iter().map(|p| &p.ty).chain(&lam.ret).all(|ty| ty.is_regular() && !ty.is_desc());
@@ -126,7 +130,10 @@ impl Walk<'_> {
         let is_fixed = bound.var().is_none_or(|v| !lam.bound().contains(&v));
         // Of its other rows, only the one that positions are compared with.
         let stays = |at: &[Atom]| at[0] == i.into() || at[0] == bound && matches!(op, CmpOp::Gt | CmpOp::Lt);
-        (is_fixed && reads_only(&body, array, &stays)).then_some(Split { position, bound, op, body })
+        let is_alone =
+            !before.iter().any(|s| s.mentions(array)) && reads_only(&body, array, &|at| at[0] == i.into());
+        let pays = is_fixed && !is_alone && reads_only(&body, array, &stays);
+        pays.then_some(Split { position, bound, op, body })
     }
 }
 

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Known are: the index of a `for`, the elements of an `iota`, remainders (each with its exclusive upper bound),
-//! these shifted by constants (`is[i + 1]` for `i < n - 1`), ranges (`i + t` for `i < n - t`), that sizes are not negative, and what comparisons with
+//! these shifted by constants (`is[i + 1]` for `i < n - 1`) or counted from the last one (`n - 1 - i`), ranges (`i + t` for `i < n - t`), that sizes are not negative, and what comparisons with
 //! constants have told (`i - 1` where `i` is not 0), digits (`x & 255`), numbers that were narrower before, the larger and the smaller of two of these (`max 0 (i - 1)`), and choices
 //! between two.
 
@@ -65,6 +65,7 @@ fn is_below(env: &Env, x: Atom, y: Atom) -> bool {
     env.uppers(i).iter().any(|&u| reaches(env, u, c, y))
         || remainder_of(env, x).is_some_and(|n| n == y || le_constants(n, y))
         || end_of_range(env, x).is_some_and(|n| n == y)
+        || counted_back(env, x).is_some_and(|n| n == y)
         || successor_of(env, y).is_some_and(|i| has_upper(env, i) && at_most(env, x, i))
         || negative(x) && not_negative(env, y)
         || c < 0 && i == y && not_negative(env, i)
@@ -187,6 +188,7 @@ fn is_not_negative(env: &Env, a: Atom) -> bool {
                 || has_upper(env, a)
                 || remainder_of(env, a).is_some()
                 || end_of_range(env, a).is_some()
+                || counted_back(env, a).is_some()
                 || successor_of(env, a).is_some_and(|i| has_upper(env, i))
                 || quotient(env, v)
                 || shifted_up(env, a)
@@ -257,6 +259,14 @@ fn successor_of(env: &Env, a: Atom) -> Option<Atom> {
         Some(Exp::Prim(PrimOp::Bin(BinOp::Add, _), xy)) if xy[1].as_i64() == Some(1) => Some(xy[0]),
         _ => None,
     }
+}
+
+/// `n` if `a` is `n - c - i` with `i <= n - c` and a positive `c`: nothing overflows, and `a` is not negative.
+fn counted_back(env: &Env, a: Atom) -> Option<Atom> {
+    let Some(Exp::Prim(PrimOp::Bin(BinOp::Sub, p), xy)) = env.def_of(a) else { return None };
+    let (n, d) = from_size(env, xy[0])?;
+    let is_before = |u: &Atom| from_size(env, *u).is_some_and(|(m, e)| m == n && e - 1 <= d);
+    (p.is_signed() && d < 0 && env.uppers(xy[1]).iter().any(is_before)).then_some(n)
 }
 
 /// `n` if `a` is `t + i` with `i < n - t`, where neither `n` nor `t` is negative: nothing overflows, and `a` is not negative.
