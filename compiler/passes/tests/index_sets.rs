@@ -89,3 +89,27 @@ fn rows_alone_are_no_part() {
     let shown = step("le.i64 (%i, %k)", "in (%row)", &OTHERS.replace("%s[%k]", "iota %m"));
     assert!(!shown.contains("slice"), "{shown}");
 }
+
+/// There are no slices of descriptors.
+#[test]
+fn maps_over_lengths_of_rows_are_not_split() {
+    let shown = |input: &str| {
+        split(&format!(
+            "fun f@0 (%n: i64, %m: i64, %k: i64, %ls: {input}, %a: [%n][%m]i64) -> (%r: i64, %q: i64, %c: [%r][%q]i64) {{
+               let (%is: [%n]i64) = iota %n
+               let (%b: [%n][%m]i64) = loop (%s: [%n][%m]i64 = %a) for %t: i64 < %n do {{
+                 let (%v: [%n][%m]i64) = map %n (%is, %s, %ls) \\(%i: i64, %row: [%m]i64, %l: i64) -> ([%m]i64) {{
+                   let (%d: bool) = le.i64 (%i, %k)
+                   let (%u: [%m]i64) = if %d then {{ in (%row) }} else {{ {} }}
+                   in (%u)
+                 }}
+                 in (%v)
+               }}
+               in (%n, %m, %b)
+             }}",
+            OTHERS.replace("sub.i64 (%x, %y)", "sub.i64 (%y, %l)")
+        ))
+    };
+    assert!(shown("[%n]i64").contains("slice"));
+    assert!(!shown("[%n]desc").contains("slice"));
+}

@@ -26,13 +26,17 @@ use std::collections::HashSet;
 pub(crate) fn run(program: &mut Program) {
     let Program { funs, vars, .. } = program;
     for f in funs {
-        Walk { vars, iotas: HashSet::new() }.body(&mut f.body, &[]);
+        let mut walk = Walk { vars, iotas: HashSet::new(), descs: HashSet::new() };
+        walk.note_descs(&f.params);
+        walk.body(&mut f.body, &[]);
     }
 }
 
 struct Walk<'v> {
     vars: &'v mut Vars,
     iotas: HashSet<Var>,
+    /// Descriptors, of which there are no slices.
+    descs: HashSet<Var>,
 }
 
 /// A map that leaves rows as they are.
@@ -51,9 +55,11 @@ impl Walk<'_> {
     fn body(&mut self, body: &mut Body, state: &[(Var, Atom)]) {
         let mut left = std::mem::take(&mut body.stms).into_iter();
         while let Some(mut stm) = left.next() {
+            self.note_descs(&stm.pat);
             match &mut stm.exp {
                 Exp::Iota(_) => _ = self.iotas.insert(stm.pat[0].var),
                 Exp::Loop { params, form, body } => {
+                    self.note_descs(params.iter().map(|(p, _)| p));
                     let next = body.results.clone();
                     let state: Vec<(Var, Atom)> = params.iter().map(|(p, _)| p.var).zip(next).collect();
                     if let LoopForm::While(cond) = form {
@@ -75,6 +81,10 @@ impl Walk<'_> {
                 None => body.stms.push(stm),
             }
         }
+    }
+
+    fn note_descs<'p>(&mut self, params: impl IntoIterator<Item = &'p Param>) {
+        self.descs.extend(params.into_iter().filter(|p| p.ty.is_desc()).map(|p| p.var));
     }
 
     /// The map as an update of the array.
@@ -118,7 +128,8 @@ impl Walk<'_> {
         let position = inputs.iter().position(|v| self.iotas.contains(v))?;
         let regular =
             lam.params.iter().map(|p| &p.ty).chain(&lam.ret).all(|ty| ty.is_regular() && !ty.is_desc());
-        if !regular || lam.ret.len() != 1 || lam.ret[0].is_scalar() {
+        let has_descs = inputs.iter().any(|v| self.descs.contains(v));
+        if !regular || has_descs || lam.ret.len() != 1 || lam.ret[0].is_scalar() {
             return None;
         }
         let i = lam.params[position].var;
