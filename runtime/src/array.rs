@@ -148,6 +148,11 @@ pub(crate) fn poison_parts() {
     POISON.store(true, Relaxed);
 }
 
+/// True after [`poison_parts`].
+pub(crate) fn is_poisoned() -> bool {
+    POISON.load(Relaxed)
+}
+
 impl Array {
     /// An array of zeros.
     pub fn zeros(prim: Prim, len: usize) -> Array {

@@ -35,6 +35,19 @@ fn flat_round_trips() {
 }
 
 #[test]
+fn ropes_round_trip() {
+    let text = "fun f@0 (xs_0: []i64, ys_1: [*]f32) -> ([*]i64, [*]f32)
+{
+  let (rope_2: [*]i64, origin_3: i64) = append (xs_0)
+  in (rope_2, ys_1)
+}
+";
+    let program = parse_flat(text).unwrap();
+    verify_flat(&program).unwrap();
+    assert_eq!(print_flat(&program), text);
+}
+
+#[test]
 fn printing_is_readable() {
     let program =
         parse_core("fun f@0(n_0:i64)->(r_1:[n_0]f32){let(r_2:[n_0]f32)=replicate(n_0,0.5f32)in(r_2)}");

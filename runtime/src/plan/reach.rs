@@ -12,23 +12,27 @@ pub struct ForRanks {
     pub scalars: Vec<Operand>,
     /// Per capture of the kernel.
     pub reads: Vec<Reach>,
-    /// Per capture, true for an array.
+    /// Per capture, true for an array or a rope.
     pub arrays: Vec<bool>,
     /// The elements that positions read and write of the array that they update in place, if it is one and this can be told.
     pub own: Option<Reach>,
     /// The kernel with the indices and values of its scatters, or of its histogram, as ordinary results.
     pub listed: Option<Box<Kernel>>,
-    /// The kernel that finds the indices at which it reads, if these can be told before.
-    pub inspector: Option<Inspector>,
+    /// Kernels that find the indices at which it reads, where these can be told before: each after what those before it have found is there.
+    pub inspectors: Vec<Inspector>,
 }
 
 /// A kernel that gives the indices at which another one reads.
 #[derive(Serialize, Deserialize)]
 pub struct Inspector {
-    /// A map over the same space.
+    /// A map over the same space, or over its rows.
     pub kernel: Box<Kernel>,
     /// Per result: number of the capture that is read there.
     pub of: Vec<usize>,
+    /// Per result: true if it is the last of the indices of which the result before is the first.
+    pub is_last: Vec<bool>,
+    /// Over the rows.
+    pub by_row: bool,
 }
 
 /// The elements of an array that a kernel reads.

@@ -13,6 +13,7 @@ mod fresh;
 mod half;
 mod hist;
 mod import;
+mod inspect;
 mod invariant;
 mod jit;
 mod kernel;
@@ -146,7 +147,7 @@ impl<'t, M: Module> Compiler<'t, M> {
         Ok(Functions { name, captures, layout, checks, recursive, combined, elems, schedule, roles, ranks })
     }
 
-    /// Facts for ranks, the kernel that lists what is scattered, and the one that finds indices.
+    /// Facts for ranks, the kernel that lists what is scattered, and those that find indices.
     fn for_ranks(&mut self, kernel: &Kernel, captures: &[Var], name: &str) -> Result<ForRanks, String> {
         let reads = reads::of(kernel, captures, &self.facts, self.types);
         let listed = match reads::listed(kernel, self.types) {
@@ -156,15 +157,13 @@ impl<'t, M: Module> Compiler<'t, M> {
             }
             None => None,
         };
-        let inspector = match reads::inspector(kernel, captures, &reads) {
-            Some((inspector, of)) => {
-                let pattern = vec![Ty::Array(par_ir::Prim::I64); of.len()];
-                let functions = self.kernel_alone(&inspector, &pattern, &format!("{name}_inspector"))?;
-                Some(Box::new((inspector, functions, of)))
-            }
-            None => None,
-        };
-        Ok(ForRanks { reads, listed, inspector })
+        let mut inspectors = Vec::new();
+        for (i, found) in inspect::inspectors(kernel, captures, &reads, &self.fresh).into_iter().enumerate() {
+            let pattern = vec![Ty::Array(par_ir::Prim::I64); found.of.len()];
+            let functions = self.kernel_alone(&found.kernel, &pattern, &format!("{name}_inspector{i}"))?;
+            inspectors.push((found, functions));
+        }
+        Ok(ForRanks { reads, listed, inspectors })
     }
 
     /// A kernel of which ranks need to know nothing.
@@ -319,7 +318,7 @@ pub struct Functions {
 struct ForRanks {
     reads: reads::Reads,
     listed: Option<Box<(Kernel, Functions)>>,
-    inspector: Option<Box<(Kernel, Functions, Vec<usize>)>>,
+    inspectors: Vec<(inspect::Inspector, Functions)>,
 }
 
 impl KernelCode {

@@ -2,7 +2,7 @@
 
 use super::lanes::any_order;
 use super::reads::Reads;
-use super::{ForRanks, Functions, KernelCode};
+use super::{ForRanks, Functions, KernelCode, inspect};
 use crate::plan::{Code, Live, Operands, all_outs};
 use crate::{cost, work};
 use par_ir::Var;
@@ -29,8 +29,8 @@ impl Code for KernelCode {
         let mut plan = plan_of(kernel, functions, (space, captures), kind, ranks.transpose()?)?;
         // What depends on cost, the parts of giant rows, is then the same; and counted is what the program does.
         if let Some(ranks) = &mut plan.ranks {
-            let inspector = ranks.inspector.as_mut().map(|i| &mut i.kernel);
-            for other in ranks.listed.as_mut().into_iter().chain(inspector) {
+            let inspectors = ranks.inspectors.iter_mut().map(|i| &mut i.kernel);
+            for other in ranks.listed.as_mut().into_iter().chain(inspectors) {
                 (other.cost, other.work) = (plan.cost, plan.work);
             }
         }
@@ -70,7 +70,11 @@ fn for_ranks(
     live: &mut Live,
 ) -> Result<plan::ForRanks, String> {
     let at = |v: &Var| vars.iter().position(|w| w == v).map(|i| captures[i]);
-    let mut same = |kernel: &Kernel, functions: Functions| {
+    let rows = match space {
+        plan::Space::Uniform { rows, .. } | plan::Space::Ragged { rows, .. } => plan::Space::Flat(rows),
+        flat => flat,
+    };
+    let mut same = |kernel: &Kernel, functions: Functions, space: plan::Space| {
         let captures = functions.captures.iter().map(at).collect::<Option<Vec<Operand>>>();
         let captures = captures.ok_or("a kernel for ranks reads something else")?;
         let kind = kernel_kind(kernel, &functions, operands, live)?;
@@ -80,17 +84,18 @@ fn for_ranks(
         .listed
         .map(|l| {
             let (kernel, functions) = *l;
-            same(&kernel, functions)
+            same(&kernel, functions, space)
         })
         .transpose()?;
-    let inspector = ranks.inspector.map(|i| {
-        let (kernel, functions, of) = *i;
-        same(&kernel, functions).map(|kernel| Inspector { kernel, of })
-    });
-    let inspector = inspector.transpose()?;
+    let planned = |(found, functions): (inspect::Inspector, Functions)| {
+        let inspect::Inspector { kernel, of, is_last, by_row } = found;
+        let kernel = same(&kernel, functions, if by_row { rows } else { space })?;
+        Ok::<_, String>(Inspector { kernel, of, is_last, by_row })
+    };
+    let inspectors = ranks.inspectors.into_iter().map(planned).collect::<Result<_, _>>()?;
     let scalars = operands.vars(&ranks.reads.scalars, live);
     let Reads { reaches: reads, arrays, own, .. } = ranks.reads;
-    Ok(plan::ForRanks { scalars, reads, arrays, own, listed, inspector })
+    Ok(plan::ForRanks { scalars, reads, arrays, own, listed, inspectors })
 }
 
 fn kernel_kind(

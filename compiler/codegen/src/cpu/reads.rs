@@ -10,11 +10,10 @@ use par_ir::access::{Access, Facts, Form, Symbol, Value};
 use par_ir::core::{At, Exp, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out, Ty};
 use par_ir::prim::{BinOp, PrimOp};
-use par_ir::ty::Atom;
 use par_ir::visit::Code as _;
 use par_ir::{Prim, Var};
 use par_runtime::plan::{Per, Reach, Stretch, Sum};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// The reads of a kernel, per capture.
 pub struct Reads {
@@ -22,7 +21,7 @@ pub struct Reads {
     pub scalars: Vec<Var>,
     /// Per capture.
     pub reaches: Vec<Reach>,
-    /// Per capture, true for an array.
+    /// Per capture, true for an array or a rope.
     pub arrays: Vec<bool>,
     /// Of the only array that the kernel updates in place, if it does nothing else by index.
     pub own: Option<Reach>,
@@ -32,14 +31,16 @@ pub struct Reads {
 pub fn of(kernel: &Kernel, captures: &[Var], facts: &Facts, types: &HashMap<Var, Ty>) -> Reads {
     let access = Access::divided(kernel, facts);
     let mut finder = Finder { access: &access, scalars: Vec::new() };
-    let reach = |v: &Var| match facts.offsets(*v) {
+    let reach = |v: &Var| match (facts.offsets(*v), types.get(v)) {
         // All ranks have descriptors.
-        Some(_) => Reach::Within(Vec::new()),
-        None => finder.reach(kernel, *v),
+        (Some(_), _) => Reach::Within(Vec::new()),
+        // Indices are those of the index space.
+        (_, Some(Ty::Rope(_))) => Reach::Any,
+        _ => finder.reach(kernel, *v),
     };
     let reaches = captures.iter().map(reach).collect();
     let own = finder.own(kernel, captures);
-    let arrays = captures.iter().map(|v| matches!(types.get(v), Some(Ty::Array(_)))).collect();
+    let arrays = captures.iter().map(|v| matches!(types.get(v), Some(Ty::Array(_) | Ty::Rope(_)))).collect();
     Reads { scalars: finder.scalars, reaches, arrays, own }
 }
 
@@ -220,93 +221,10 @@ fn listed_outs(outs: &[Out], types: &HashMap<Var, Ty>) -> Option<Vec<Out>> {
     Some(all)
 }
 
-/// The kernel that gives the indices at which other arrays are read than where positions say, and per result the capture that is read; none if there are
-/// none, or they are known only after a branch, in a loop, in the code for rows, or after another such read.
-pub fn inspector(kernel: &Kernel, captures: &[Var], reads: &Reads) -> Option<(Kernel, Vec<usize>)> {
-    let is_random = |i: &usize| reads.arrays[*i] && reads.reaches[*i] == Reach::Any;
-    let random: Vec<usize> = (0..captures.len()).filter(is_random).collect();
-    let mut indices: Vec<(usize, Atom)> = Vec::new();
-    let mut all_found = !random.is_empty() && kernel.after().is_none();
-    let mut note = |array: Var, index: &[Atom]| {
-        let Some(i) = random.iter().find(|i| captures[**i] == array) else { return };
-        match index {
-            [x] if !indices.contains(&(*i, *x)) => indices.push((*i, *x)),
-            [_] => {}
-            _ => all_found = false,
-        }
-    };
-    kernel.body.stms.iter().for_each(|s| each_index(s, &mut note));
-    // That of an empty row is at no position.
-    let mut in_prologue = false;
-    let mut note_row = |array: Var, _: &[Atom]| in_prologue |= random.iter().any(|i| captures[*i] == array);
-    kernel.prologue.iter().for_each(|s| each_index(s, &mut note_row));
-    let in_operator = random.iter().any(|i| !indices.iter().any(|(k, _)| k == i));
-    if !all_found || in_operator || in_prologue {
-        return None;
-    }
-    let is_near =
-        |v: Var| captures.iter().position(|c| *c == v).is_some_and(|i| reads.reaches[i] != Reach::Any);
-    let mut known: BTreeSet<Var> = captures.iter().copied().chain(kernel.binders()).collect();
-    let prologue = computable(&kernel.prologue, &mut known, &is_near);
-    let body = computable(&kernel.body.stms, &mut known, &is_near);
-    let mut wanted: BTreeSet<Var> = indices.iter().filter_map(|(_, x)| x.var()).collect();
-    if !wanted.is_subset(&known) {
-        return None;
-    }
-    let body = needed(body, &mut wanted);
-    let prologue = needed(prologue, &mut wanted);
-    let mut inspector = kernel.clone();
-    inspector.kind = KernelKind::Map(vec![Out::Elem(Prim::I64); indices.len()]);
-    inspector.prologue = prologue;
-    inspector.body.stms = body;
-    inspector.body.results = indices.iter().map(|(_, x)| *x).collect();
-    Some((inspector, indices.into_iter().map(|(i, _)| i).collect()))
-}
-
 /// Calls `note` with the places of all updates in a statement.
 fn each_update(stm: &Stm, note: &mut dyn FnMut(&[At])) {
     if let Exp::Update { at, .. } = &stm.exp {
         note(at);
     }
     stm.exp.for_each_body(|b| b.stms.iter().for_each(|s| each_update(s, note)));
-}
-
-/// Calls `note` with all reads of arrays in a statement.
-fn each_index(stm: &Stm, note: &mut dyn FnMut(Var, &[Atom])) {
-    if let Exp::Index(array, index) = &stm.exp {
-        note(*array, index);
-    }
-    stm.exp.for_each_body(|b| b.stms.iter().for_each(|s| each_index(s, note)));
-}
-
-/// The statements that can be run without reading anything but what is near, checks too; `known` are variables that are there.
-fn computable(stms: &[Stm], known: &mut BTreeSet<Var>, is_near: &dyn Fn(Var) -> bool) -> Vec<Stm> {
-    let mut kept = Vec::new();
-    for stm in stms {
-        let scalar = match &stm.exp {
-            Exp::Atom(_) | Exp::Prim(..) | Exp::Check { .. } => true,
-            Exp::Index(array, _) => is_near(*array),
-            _ => false,
-        };
-        let mut all_known = true;
-        stm.exp.for_each_operand(&mut |a| all_known &= a.var().is_none_or(|v| known.contains(&v)));
-        if scalar && all_known {
-            known.extend(stm.pat.iter().map(|p| p.var));
-            kept.push(stm.clone());
-        }
-    }
-    kept
-}
-
-/// Checks, and the statements that these and some variables are computed by; `wanted` is afterwards what they are computed from.
-fn needed(stms: Vec<Stm>, wanted: &mut BTreeSet<Var>) -> Vec<Stm> {
-    let mut kept = Vec::new();
-    for stm in stms.into_iter().rev() {
-        if matches!(stm.exp, Exp::Check { .. }) || stm.pat.iter().any(|p| wanted.contains(&p.var)) {
-            stm.exp.for_each_operand(&mut |a| wanted.extend(a.var()));
-            kept.push(stm);
-        }
-    }
-    kept.reverse();
-    kept
 }

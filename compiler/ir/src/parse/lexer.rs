@@ -28,8 +28,8 @@ impl fmt::Display for Token {
     }
 }
 
-const SYMBOLS: [&str; 16] =
-    ["->", "(", ")", "[", "]", "{", "}", ",", ":", "=", "\\", "<", "@", "~", "-", "."];
+const SYMBOLS: [&str; 17] =
+    ["->", "(", ")", "[", "]", "{", "}", ",", ":", "=", "\\", "<", "@", "~", "-", ".", "*"];
 
 /// Splits the text; each token with its line. Ends with [`Token::End`]. `--` starts a comment.
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, String> {

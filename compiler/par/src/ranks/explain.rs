@@ -37,7 +37,7 @@ fn distribution(op: &Op) -> Option<String> {
         }
         Op::Sort { .. } => Some("sort: each row by one rank, even where rows are long".into()),
         Op::MakeDesc(_) => Some("lengths of rows: gathered on every rank".into()),
-        Op::Append(..) => Some("rows from several arrays: gathered on every rank".into()),
+        Op::Append(..) => Some("rows from several arrays: each rank has its part of them".into()),
         Op::Concat(..) | Op::Slice { .. } => {
             Some("copy: each rank its part; what others have is sent".into())
         }
@@ -71,10 +71,15 @@ fn of_kernel(k: &Kernel) -> String {
     if k.ranks.is_none() {
         return name.into();
     }
-    let Reads { any, near } = reads(k);
+    let Reads { any, found, near } = reads(k);
     let mut words = format!("{name}: {how}");
     if !near.is_empty() {
         words += &format!("; reads {}", near.join(", "));
+    }
+    match found {
+        0 => {}
+        1 => words += "; fetches elements of an array at computed indices",
+        n => words += &format!("; fetches elements of {n} arrays at computed indices"),
     }
     match any {
         0 => {}
@@ -90,23 +95,25 @@ fn scatters(outs: &[Out]) -> bool {
 
 /// Arrays of which positions read more than their own elements.
 struct Reads {
-    /// How many are read anywhere.
+    /// How many are read anywhere, and how many at indices that are found before.
     any: usize,
+    found: usize,
     /// Where others are read.
     near: Vec<String>,
 }
 
 fn reads(k: &Kernel) -> Reads {
-    let (mut any, mut near) = (0, Vec::new());
-    let all = k.ranks.iter().flat_map(|r| r.reads.iter().zip(&r.arrays));
-    for (reach, _) in all.filter(|(_, is_array)| **is_array) {
+    let (mut any, mut found, mut near) = (0, 0, Vec::new());
+    let Some(info) = &k.ranks else { return Reads { any, found, near } };
+    for (i, reach) in info.reads.iter().enumerate().filter(|(i, _)| info.arrays[*i]) {
         match reach {
+            Reach::Any if info.inspectors.iter().any(|inspector| inspector.of.contains(&i)) => found += 1,
             Reach::Any => any += 1,
             _ if reach.is_aligned() => {}
             reach => near.extend((!near.contains(&reach.to_string())).then(|| reach.to_string())),
         }
     }
-    Reads { any, near }
+    Reads { any, found, near }
 }
 
 /// Bytes that each of so many ranks sends for an operation on large arrays.
@@ -122,8 +129,8 @@ fn sent(op: &Op, ranks: usize) -> Option<String> {
             format!("about {share} of its elements, and 64 keys to each of {others} ranks")
         }
         Op::Sort { .. } => "what of its rows it does not sort".into(),
-        Op::MakeDesc(_) => format!("{} bytes for each of its rows", INDEX * others),
-        Op::Append(..) => format!("its part of each array, {others} times"),
+        Op::MakeDesc(_) => format!("{others} to {} bytes for each of its rows", INDEX * others),
+        Op::Append(..) => "nothing".into(),
         Op::Concat(..) | Op::Slice { .. } => "what of its elements comes to another rank".into(),
         Op::Read(..) => format!("the element, {others} times, if it has it"),
         _ => return None,
@@ -148,8 +155,8 @@ fn by_kernel(k: &Kernel, others: usize, share: &str) -> Option<String> {
         KernelKind::Filter(_) => vec![format!("{} bytes", INDEX * others)],
         KernelKind::Hist { .. } => vec![format!("its bins {others} times if they are few, else {listed}")],
     };
-    let Reads { any, near } = reads(k);
-    if !near.is_empty() {
+    let Reads { any, found, near } = reads(k);
+    if !near.is_empty() || found > 0 {
         parts.push("what of its elements others read".into());
     }
     match any {

@@ -4,6 +4,7 @@
 //! of the whole array, and kernels run as they are. Elements of other ranks that came once stay there, since arrays do not change.
 
 use super::Dist;
+use super::runs::Runs;
 use crate::array::{Array, OutOfMemory};
 use crate::check::{RuntimeError, Span};
 use crate::exec::device::Held;
@@ -11,6 +12,7 @@ use crate::exec::out_of_memory;
 use crate::prim::{Prim, Scalar};
 use crate::ranks::Ranks;
 use crate::rope::Part;
+use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::ops::Range;
@@ -32,6 +34,8 @@ struct Parts {
     cuts: Vec<usize>,
     /// And has these, which came later.
     known: RefCell<Vec<Range<usize>>>,
+    /// In a rope: indices of other elements that came to this rank.
+    fetched: RefCell<Runs>,
     /// All ranks have all.
     whole: Cell<bool>,
 }
@@ -89,12 +93,26 @@ impl Shared {
     /// An array of which every rank has the elements between its cuts.
     pub fn distributed(array: Array, cuts: Vec<usize>) -> Shared {
         let known = RefCell::new(cuts.windows(2).map(|c| c[0]..c[1]).collect());
-        Shared { array, parts: Some(Rc::new(Parts { cuts, known, whole: Cell::new(false) })), base: 0 }
+        let parts = Parts { cuts, known, fetched: RefCell::default(), whole: Cell::new(false) };
+        Shared { array, parts: Some(Rc::new(parts)), base: 0 }
     }
 
-    /// In the window of ropes that begins at `base`.
-    pub fn in_window(array: Array, base: usize) -> Shared {
-        Shared { array, parts: None, base }
+    /// The same in the window of ropes that begins at `base`.
+    pub fn in_window(self, base: usize) -> Shared {
+        Shared { base, ..self }
+    }
+
+    /// Indices in the window of elements of other ranks that came to this one.
+    pub fn fetched(&self) -> Runs {
+        self.parts.as_ref().map_or_else(Runs::default, |p| p.fetched.borrow().clone())
+    }
+
+    /// Adds to them.
+    pub fn note_fetched(&self, runs: Runs) {
+        if let Some(parts) = &self.parts {
+            let before = parts.fetched.take();
+            parts.fetched.replace(runs.joined(&before));
+        }
     }
 
     /// The window that it is in, or 0.
@@ -193,6 +211,47 @@ impl Shared {
         self.fetch(ranks, &vec![0..self.len(); ranks.size()])
     }
 
+    /// The same for lengths or starts of rows, or other numbers that are near each other: they travel in as many bytes as their differences need.
+    pub fn make_whole_packed(&self, ranks: &Ranks) -> Result<(), RuntimeError> {
+        let (Some(parts), Some(cuts)) = (&self.parts, self.cuts()) else { return Ok(()) };
+        if self.prim() != Prim::I64 {
+            return self.make_whole(ranks);
+        }
+        let (me, p) = (ranks.rank(), ranks.size());
+        let base = self.array.as_ptr() as *mut i64;
+        // SAFETY: these elements are this rank's, and the array's others are not looked at.
+        let own = unsafe { std::slice::from_raw_parts(base.add(cuts[me]), cuts[me + 1] - cuts[me]) };
+        let (least, most) = own.iter().fold((i64::MAX, i64::MIN), |(a, b), x| (a.min(*x), b.max(*x)));
+        let least = numbers(ranks, least)?.into_iter().min().unwrap_or(0);
+        let most = numbers(ranks, most)?.into_iter().max().unwrap_or(0);
+        let width = most.wrapping_sub(least) as u64;
+        let width = (64 - width.leading_zeros() as usize).div_ceil(8);
+        if width > 6 || least > most {
+            return self.make_whole(ranks);
+        }
+        self.array.use_all().map_err(|e| out_of_memory(e, Span::default()))?;
+        let word = |x: &i64| x.wrapping_sub(least).to_le_bytes();
+        let packed: Vec<u8> =
+            own.iter().flat_map(|x| word(x).into_iter().take(width).collect::<SmallVec<[u8; 8]>>()).collect();
+        let others = |r: usize| if r == me { 0 } else { cuts[r + 1] - cuts[r] };
+        let mut received: Vec<Vec<u8>> = (0..p).map(|r| vec![0; others(r) * width]).collect();
+        let send: Vec<&[u8]> = (0..p).map(|r| if r == me { &[][..] } else { &packed[..] }).collect();
+        let mut receive: Vec<&mut [u8]> = received.iter_mut().map(|r| &mut r[..]).collect();
+        ranks.exchange(&send, &mut receive).map_err(super::lost)?;
+        for (r, bytes) in received.iter().enumerate() {
+            for i in 0..others(r) {
+                let mut word = [0; 8];
+                word[..width].copy_from_slice(&bytes[i * width..(i + 1) * width]);
+                // SAFETY: elements of other ranks, which nobody reads now.
+                unsafe { *base.add(cuts[r] + i) = i64::from_le_bytes(word).wrapping_add(least) };
+            }
+            ranks.traffic.gathered(bytes.len());
+        }
+        parts.known.borrow_mut().iter_mut().for_each(|k| *k = 0..self.len());
+        parts.whole.set(true);
+        Ok(())
+    }
+
     /// Gets all elements to rank 0.
     pub fn gather(&self, ranks: &Ranks) -> Result<(), RuntimeError> {
         let Some(cuts) = self.cuts() else { return Ok(()) };
@@ -259,6 +318,12 @@ impl Dist {
         self.ranks.broadcast(owner, &mut word[..size]).map_err(super::lost)?;
         Ok(Scalar::from_bits(a.prim(), u64::from_le_bytes(word)))
     }
+}
+
+/// A number of every rank.
+fn numbers(ranks: &Ranks, own: i64) -> Result<Vec<i64>, RuntimeError> {
+    let all = ranks.all_gather_number(own as u64).map_err(super::lost)?;
+    Ok(all.into_iter().map(|x| x as i64).collect())
 }
 
 /// Common part of two ranges.

@@ -1,5 +1,6 @@
 //! Kernels on ranks.
 
+use super::random::Source;
 use super::window::Window;
 use super::{Dist, Shared, lost};
 use crate::array::Array;
@@ -13,7 +14,9 @@ use crate::exec::{Run, internal, threads};
 use crate::plan::{self, ForRanks, Kernel, KernelKind, Operand, Out, Products, Reach, Slot};
 use crate::prim::Scalar;
 use crate::ranks::Ranks;
+use crate::rope::Rope;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The values of a kernel's operands, as the processor takes them.
 pub struct Taken {
@@ -21,8 +24,8 @@ pub struct Taken {
     pub frame: Frame<Cpu>,
     /// Arrays that are not whole, by slot.
     parts: Vec<(Slot, Shared)>,
-    /// Holders of the arrays of ropes.
-    _ropes: Vec<HostValue<Dist>>,
+    /// Ropes, held as long as the kernel runs.
+    ropes: Vec<(Slot, Arc<Rope<Shared>>)>,
 }
 
 /// A kernel that is cut among ranks, about to run.
@@ -57,7 +60,11 @@ impl Run<'_, Dist> {
         }
         self.ranks().traffic.repeated();
         taken.fetch_near(k, info, &scalars, (rows, total), self.ranks())?;
-        taken.make_whole(self.ranks())?;
+        taken.make_whole(k, info, self.ranks())?;
+        let all = Chunk { row_lo: 0, row_hi: rows, lo: 0, hi: total, part: None };
+        self.fetch_random(&info.inspectors, &k.captures, &taken, &vec![all; self.ranks().size()], span)?;
+        // Destinations must be held by the frame alone.
+        taken.parts.clear();
         let results = self.alone().kernel(k, &mut taken.frame, span);
         let results = self.device.settle(positions.saturating_mul(8), results)?;
         results.into_iter().map(whole).collect()
@@ -117,18 +124,22 @@ impl Run<'_, Dist> {
         parts: &[Chunk],
         span: Span,
     ) -> Result<(), RuntimeError> {
-        let arrays: Vec<Option<Shared>> = captures.iter().map(|x| taken.part(*x)).collect();
-        let inspected = |i: &usize| info.inspector.as_ref().is_some_and(|inspector| inspector.of.contains(i));
-        for (i, (a, reach)) in arrays.iter().zip(&info.reads).enumerate() {
-            let Some(a) = a.as_ref().filter(|_| !inspected(&i)) else { continue };
+        for (i, (x, reach)) in captures.iter().zip(&info.reads).enumerate() {
+            if is_found(info, i) {
+                continue;
+            }
+            taken.rope(*x).map_or(Ok(()), |r| r.parts().try_for_each(|a| a.make_whole(self.ranks())))?;
+            let Some(a) = taken.part(*x) else { continue };
             let needed = |p: &Chunk| reach.elements(scalars, p.row_lo..p.row_hi, p.lo..p.hi, a.len());
             a.fetch(self.ranks(), &parts.iter().map(needed).collect::<Vec<_>>())?;
         }
-        match &info.inspector {
-            Some(inspector) => self.fetch_random(inspector, taken, &arrays, parts, span),
-            None => Ok(()),
-        }
+        self.fetch_random(&info.inspectors, captures, taken, parts, span)
     }
+}
+
+/// True if an inspector finds where a capture is read.
+fn is_found(info: &ForRanks, capture: usize) -> bool {
+    info.inspectors.iter().any(|i| i.of.contains(&capture))
 }
 
 impl<'k> Cut<'_, 'k> {
@@ -351,7 +362,7 @@ impl Taken {
             }
         }
         let most = slots.iter().map(|(s, _)| *s as usize + 1).max().unwrap_or(0);
-        let mut taken = Taken { frame: Frame::new(most), parts: Vec::new(), _ropes: Vec::new() };
+        let mut taken = Taken { frame: Frame::new(most), parts: Vec::new(), ropes: Vec::new() };
         for (slot, last) in slots {
             let value = frame.take(if last { Operand::Move(slot) } else { Operand::Copy(slot) });
             taken.add(slot, value, window)?;
@@ -370,7 +381,7 @@ impl Taken {
             }
             HostValue::Desc(d) => HostValue::Desc(d.desc.clone()),
             HostValue::Rope(rope) => {
-                self._ropes.push(HostValue::Rope(rope));
+                self.ropes.push((slot, rope));
                 // Indices of elements are relative to it.
                 HostValue::Scalar(Scalar::U64(window.base() as u64))
             }
@@ -422,9 +433,39 @@ impl Taken {
         Ok(())
     }
 
-    /// Gets all arrays to all ranks.
-    fn make_whole(&mut self, ranks: &Ranks) -> Result<(), RuntimeError> {
-        // Destinations must be held by the frame alone.
-        std::mem::take(&mut self.parts).iter().try_for_each(|(_, a)| a.make_whole(ranks))
+    /// Gets all arrays to all ranks but those of which inspectors find where they are read.
+    fn make_whole(&mut self, k: &Kernel, info: &ForRanks, ranks: &Ranks) -> Result<(), RuntimeError> {
+        let all = operands(k);
+        let uses = |slot: Slot| all.iter().filter(|x| slot_of(**x) == Some(slot)).count();
+        let captured = |slot: Slot| k.captures.iter().position(|x| slot_of(*x) == Some(slot));
+        let is_found = |slot: Slot| captured(slot).is_some_and(|i| is_found(info, i)) && uses(slot) == 1;
+        let ropes = self.ropes.iter().filter(|(slot, _)| !is_found(*slot));
+        ropes.flat_map(|(_, rope)| rope.parts()).try_for_each(|a| a.make_whole(ranks))?;
+        let (found, others) =
+            std::mem::take(&mut self.parts).into_iter().partition(|(slot, _)| is_found(*slot));
+        self.parts = found;
+        let others: Vec<(Slot, Shared)> = others;
+        others.iter().try_for_each(|(_, a)| a.make_whole(ranks))
+    }
+
+    /// The rope of an operand.
+    fn rope(&self, x: Operand) -> Option<&Arc<Rope<Shared>>> {
+        let slot = slot_of(x)?;
+        self.ropes.iter().find(|(s, _)| *s == slot).map(|(_, rope)| rope)
+    }
+
+    /// True for a rope.
+    pub fn is_rope(&self, x: Operand) -> bool {
+        self.rope(x).is_some()
+    }
+
+    /// The arrays of an operand that are not whole, if there are any; those of ropes are in the window that begins at `window`.
+    pub fn source(&self, x: Operand, window: usize) -> Option<Source> {
+        if let Some(rope) = self.rope(x) {
+            let members: Vec<Shared> = rope.parts().filter(|a| !a.is_whole()).cloned().collect();
+            return (!members.is_empty()).then(|| Source { base: window as *mut u8, members, is_rope: true });
+        }
+        let a = self.part(x).filter(|a| !a.is_whole())?;
+        Some(Source { base: a.array().as_ptr() as *mut u8, members: vec![a], is_rope: false })
     }
 }

@@ -5,7 +5,7 @@
 //! results with those of the others in the order of ranks. Cuts are where the processor combines anyway, so results are the same bits for every
 //! number of ranks. What is small is computed by every rank.
 //!
-//! Descriptors, and the arrays of ropes, are whole on all ranks.
+//! Descriptors are whole on all ranks.
 //!
 //! An error is the one at the smallest position of all ranks, and all of them have it ([`agree`]).
 
@@ -19,6 +19,7 @@ mod own;
 mod random;
 mod reduce;
 mod rope;
+mod runs;
 mod scan;
 mod scatter;
 mod sort;
@@ -105,6 +106,12 @@ impl Run<'_, Dist> {
     /// The elements of an array that all ranks have then.
     fn whole(&self, a: Shared) -> Result<Array, RuntimeError> {
         a.make_whole(self.ranks())?;
+        Ok(a.into_array())
+    }
+
+    /// The same for lengths or starts of rows.
+    fn whole_rows(&self, a: Shared) -> Result<Array, RuntimeError> {
+        a.make_whole_packed(self.ranks())?;
         Ok(a.into_array())
     }
 
@@ -307,7 +314,7 @@ impl Device for Dist {
     ) -> Result<(Arc<Rope<Shared>>, bool), RuntimeError> {
         let Some(cost) = rope.pay_for_collection(&starts) else { return Ok((rope, false)) };
         run.count(|c| c.launch(cost, 0));
-        // The arrays of ropes are whole.
+        starts.parts().try_for_each(|a| a.make_whole_packed(run.ranks()))?;
         let starts = starts.parts().map(|a| a.array().slice::<i64>());
         let sparse = Arc::make_mut(&mut rope).collect(starts, weight);
         Ok((rope, sparse))
@@ -315,7 +322,7 @@ impl Device for Dist {
 
     fn make_desc(run: &Run<Dist>, lengths: Shared, span: Span) -> Result<Rc<SharedDesc>, RuntimeError> {
         let bytes = lengths.size();
-        let lengths = run.whole(lengths)?;
+        let lengths = run.whole_rows(lengths)?;
         let desc = Cpu::make_desc(&run.alone(), lengths, span);
         run.device.settle(bytes, desc).map(described)
     }

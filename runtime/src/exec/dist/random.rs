@@ -1,20 +1,23 @@
 //! Arrays that are read at computed indices: the indices are found first (inspector), then the elements that this rank lacks are fetched, each once, to
 //! their places in the array (executor). As long as a kernel finds the same indices, what ranks ask each other for stays the same. If they would ask
 //! for nearly everything, the array is gathered.
+//!
+//! The arrays of ropes are read so, too: indices are those of the window, which are the same on all ranks.
 
 use super::kernel::Taken;
+use super::runs::{Run as Elements, Runs};
 use super::{Dist, Shared, lost};
 use crate::array::Array;
 use crate::check::{RuntimeError, Span};
 use crate::exec::device::Held;
-use crate::exec::frame::{Frame, HostValue};
+use crate::exec::frame::HostValue;
 use crate::exec::launch::Arrays;
 use crate::exec::space::Chunk;
 use crate::exec::{Run, internal, threads};
 use crate::plan::{Inspector, Kernel, KernelKind, Operand};
+use crate::rope::Part;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::rc::Rc;
 
 /// Kernels whose requests are remembered.
@@ -23,8 +26,8 @@ const REMEMBERED: usize = 8;
 /// Indices that one rank asks others for, and those that they ask it for, by rank.
 #[derive(Debug)]
 struct Requests {
-    own: Vec<Vec<u64>>,
-    others: Vec<Vec<u64>>,
+    own: Vec<Runs>,
+    others: Vec<Runs>,
 }
 
 /// An array or scalar that indices are computed from.
@@ -40,6 +43,7 @@ enum Input {
 struct Entry {
     kernel: *const Kernel,
     inputs: Vec<Input>,
+    parts: Vec<Chunk>,
     cuts: Vec<usize>,
     array: usize,
     requests: Rc<Requests>,
@@ -48,6 +52,53 @@ struct Entry {
 /// Requests of the kernels of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Memory(Rc<RefCell<Vec<Entry>>>);
+
+/// An array, or those of a rope, of which ranks have parts.
+pub struct Source {
+    /// Address of the element of index 0.
+    pub base: *mut u8,
+    /// Not whole, in the order of their indices.
+    pub members: Vec<Shared>,
+    /// Elements that came are remembered: many kernels read the same rows.
+    pub is_rope: bool,
+}
+
+impl Source {
+    /// Index of an array's first element.
+    fn origin(&self, a: &Shared) -> u64 {
+        if self.is_rope { a.origin() as u64 } else { 0 }
+    }
+
+    /// Bytes of an element.
+    fn size(&self) -> usize {
+        self.members.first().map_or(0, |a| a.prim().size())
+    }
+
+    /// Elements that this rank lacks, with their owners.
+    fn lacking(&self, me: usize) -> Vec<(Elements, usize)> {
+        let mut all = Vec::new();
+        for a in &self.members {
+            let Some(cuts) = a.cuts() else { continue };
+            let origin = self.origin(a);
+            for (r, cut) in cuts.windows(2).enumerate().filter(|(r, _)| *r != me) {
+                let range = origin + cut[0] as u64..origin + cut[1] as u64;
+                let missing = if self.is_rope { a.fetched().missing(range) } else { vec![range] };
+                all.extend(missing.into_iter().filter(|m| !m.is_empty()).map(|m| (m, r)));
+            }
+        }
+        all
+    }
+
+    /// Notes what came.
+    fn note(&self, requests: &Requests) {
+        for a in self.members.iter().filter(|_| self.is_rope) {
+            let (start, end) = (self.origin(a), self.origin(a) + a.len() as u64);
+            let inside = |r: &&Elements| start <= r.start && r.start < end;
+            let came = requests.own.iter().flat_map(Runs::iter).filter(inside).cloned();
+            a.note_fetched(Runs::of(came.collect()));
+        }
+    }
+}
 
 impl Input {
     fn is_same(&self, other: &Input) -> bool {
@@ -60,57 +111,84 @@ impl Input {
 }
 
 impl Run<'_, Dist> {
-    /// Gets the elements at indices that positions compute to the ranks of these positions.
+    /// Gets the elements at indices that positions compute to the ranks of these positions. `captures` are those of the kernel that reads them.
     pub fn fetch_random(
         &self,
-        inspector: &Inspector,
+        inspectors: &[Inspector],
+        captures: &[Operand],
         taken: &Taken,
-        arrays: &[Option<Shared>],
+        parts: &[Chunk],
+        span: Span,
+    ) -> Result<(), RuntimeError> {
+        inspectors.iter().try_for_each(|i| self.fetch_found(i, captures, taken, parts, span))
+    }
+
+    /// The same for what one inspector finds.
+    fn fetch_found(
+        &self,
+        inspector: &Inspector,
+        captures: &[Operand],
+        taken: &Taken,
         parts: &[Chunk],
         span: Span,
     ) -> Result<(), RuntimeError> {
         let mut outputs: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (output, array) in inspector.of.iter().enumerate() {
+        for (output, array) in inspector.of.iter().enumerate().filter(|(o, _)| !inspector.is_last[*o]) {
             outputs.entry(*array).or_default().push(output);
         }
-        let inputs = self.inputs(&inspector.kernel, &taken.frame);
+        let own = parts[self.ranks().rank()];
+        let own = match inspector.by_row {
+            true => Chunk { row_lo: 0, row_hi: 1, lo: own.row_lo, hi: own.row_hi, part: None },
+            false => own,
+        };
+        let inputs = self.inputs(&inspector.kernel, taken);
         let mut found: Option<Option<Arrays>> = None;
         for (number, outputs) in outputs {
-            let Some(a) = arrays.get(number).and_then(Option::as_ref) else { continue };
-            let Some(cuts) = a.cuts().map(<[usize]>::to_vec) else { continue };
-            let known = self.remembered(&inspector.kernel, &inputs, &cuts, number);
+            let source = captures.get(number).and_then(|x| taken.source(*x, self.device.window.base()));
+            let Some(source) = source else { continue };
+            // What is in a rope changes.
+            let inputs = inputs.as_ref().filter(|_| !source.is_rope);
+            let cuts = source.members[0].cuts().unwrap_or_default().to_vec();
+            let known = inputs.and_then(|i| self.remembered(&inspector.kernel, i, (parts, &cuts, number)));
             let requests = match known {
                 Some(requests) => requests,
                 None => {
                     if found.is_none() {
-                        found = Some(self.inspect(&inspector.kernel, taken, parts, span)?);
+                        found = Some(self.inspect(&inspector.kernel, taken, &own, span)?);
                     }
                     // Of indices that a check refuses there are none: the kernel itself finds the error.
                     let indices = found.as_ref().and_then(|f| f.as_deref());
-                    let indices =
-                        indices.map(|all| outputs.iter().map(|o| &all[*o]).collect::<Vec<&Array>>());
-                    match self.requests(a, &cuts, indices, &parts[self.ranks().rank()])? {
-                        Some(requests) => self.remember(&inspector.kernel, &inputs, (cuts, number), requests),
-                        None => {
-                            a.make_whole(self.ranks())?;
+                    let has_last = |o: &usize| inspector.is_last.get(o + 1) == Some(&true);
+                    let last = |all: &'_ [Array], o: &usize| has_last(o).then(|| all[o + 1].clone());
+                    let indices = indices
+                        .map(|all| outputs.iter().map(|o| (all[*o].clone(), last(all, o))).collect::<Vec<_>>());
+                    match (self.requests(&source, indices, &own)?, inputs) {
+                        (Some(new), Some(inputs)) => {
+                            self.remember(&inspector.kernel, inputs, (parts, cuts, number), new)
+                        }
+                        (Some(new), None) => Rc::new(new),
+                        (None, _) => {
+                            source.members.iter().try_for_each(|a| a.make_whole(self.ranks()))?;
                             continue;
                         }
                     }
                 }
             };
-            self.answer(a, &requests)?;
+            self.answer(&source, &requests)?;
         }
         Ok(())
     }
 
-    fn inputs(&self, kernel: &Kernel, frame: &Frame) -> Vec<Input> {
+    /// What indices are computed from; none if a rope is among it.
+    fn inputs(&self, kernel: &Kernel, taken: &Taken) -> Option<Vec<Input>> {
         let input = |x: &Operand| match x {
-            Operand::Const(c) => Input::Scalar(c.bits()),
-            Operand::Copy(s) | Operand::Move(s) => match frame.value(*s) {
+            Operand::Const(c) => Some(Input::Scalar(c.bits())),
+            Operand::Copy(_) | Operand::Move(_) if taken.is_rope(*x) => None,
+            Operand::Copy(s) | Operand::Move(s) => Some(match taken.frame.value(*s) {
                 HostValue::Scalar(c) => Input::Scalar(c.bits()),
                 HostValue::Array(a) => Input::Array(a.clone()),
                 _ => Input::Scalar(0),
-            },
+            }),
         };
         kernel.captures.iter().map(input).collect()
     }
@@ -119,14 +197,14 @@ impl Run<'_, Dist> {
         &self,
         kernel: &Kernel,
         inputs: &[Input],
-        cuts: &[usize],
-        array: usize,
+        (parts, cuts, array): (&[Chunk], &[usize], usize),
     ) -> Option<Rc<Requests>> {
         let memory = self.device.memory.0.borrow();
         let is_it = |e: &&Entry| {
             std::ptr::eq(e.kernel, kernel)
                 && e.array == array
                 && e.cuts == cuts
+                && e.parts == parts
                 && e.inputs.iter().zip(inputs).all(|(a, b)| a.is_same(b))
         };
         memory.iter().find(is_it).map(|e| e.requests.clone())
@@ -136,7 +214,7 @@ impl Run<'_, Dist> {
         &self,
         kernel: &Kernel,
         inputs: &[Input],
-        (cuts, array): (Vec<usize>, usize),
+        (parts, cuts, array): (&[Chunk], Vec<usize>, usize),
         requests: Requests,
     ) -> Rc<Requests> {
         let copy = |i: &Input| match i {
@@ -149,7 +227,8 @@ impl Run<'_, Dist> {
         if memory.len() >= REMEMBERED {
             memory.remove(0);
         }
-        memory.push(Entry { kernel, inputs, cuts, array, requests: requests.clone() });
+        let parts = parts.to_vec();
+        memory.push(Entry { kernel, inputs, parts, cuts, array, requests: requests.clone() });
         requests
     }
 
@@ -158,13 +237,12 @@ impl Run<'_, Dist> {
         &self,
         kernel: &Kernel,
         taken: &Taken,
-        parts: &[Chunk],
+        own: &Chunk,
         span: Span,
     ) -> Result<Option<Arrays>, RuntimeError> {
         let alone = self.alone();
         let mut frame = taken.frame.clone();
         let mut launch = alone.prepare(kernel, &mut frame, span)?;
-        let own = parts[self.ranks().rank()];
         launch.here = Some((own.hi - own.lo, launch.space.total));
         let KernelKind::Map(outs) = &kernel.kind else {
             return Err(internal("an inspector is a map"));
@@ -172,7 +250,7 @@ impl Run<'_, Dist> {
         let arrays = launch.all_outputs(outs, &mut frame);
         let arrays = self.device.settle(8 * launch.space.total, arrays)?;
         if own.lo < own.hi {
-            let chunks = launch.space.balanced_chunks_of(&own, launch.threads);
+            let chunks = launch.space.balanced_chunks_of(own, launch.threads);
             threads::run(launch.threads, chunks.len(), |i| {
                 launch.run_chunk(kernel.code, &launch.env, &chunks[i]);
             });
@@ -183,71 +261,108 @@ impl Run<'_, Dist> {
     /// The requests of all ranks; none if that is nearly everything, or a rank does not know.
     fn requests(
         &self,
-        a: &Shared,
-        cuts: &[usize],
-        indices: Option<Vec<&Array>>,
+        source: &Source,
+        indices: Option<Vec<(Array, Option<Array>)>>,
         own: &Chunk,
     ) -> Result<Option<Requests>, RuntimeError> {
-        let (ranks, me, len) = (self.ranks(), self.ranks().rank(), a.len());
-        let here = cuts[me]..cuts[me + 1];
-        let mut missing: Vec<u64> = Vec::new();
+        let (ranks, size) = (self.ranks(), source.size() as u64);
+        let lacking = source.lacking(ranks.rank());
+        let mut asked: Vec<Vec<Elements>> = vec![Vec::new(); ranks.size()];
         let is_known = indices.is_some();
-        for array in indices.unwrap_or_default() {
-            // SAFETY: these positions are this rank's, whose elements were just written.
-            let indices = unsafe {
-                std::slice::from_raw_parts((array.as_ptr() as *const i64).add(own.lo), own.hi - own.lo)
-            };
-            let far =
-                indices.iter().filter(|i| (0..len as i64).contains(*i) && !here.contains(&(**i as usize)));
-            missing.extend(far.map(|i| *i as u64));
-            missing.sort_unstable();
-            missing.dedup();
+        // SAFETY: these positions are this rank's, whose elements were just written.
+        let here = |a: &Array| unsafe {
+            std::slice::from_raw_parts((a.as_ptr() as *const i64).add(own.lo), own.hi - own.lo)
+        };
+        for (first, last) in indices.iter().flatten() {
+            match last {
+                Some(last) => ask_ranges(here(first), here(last), &lacking, &mut asked),
+                None => ask(here(first), &lacking, &mut asked),
+            }
         }
-        let size = a.prim().size() as u64;
-        let number = if is_known { missing.len() as u64 } else { u64::MAX };
-        let all = ranks.all_gather_number(number).map_err(lost)?;
-        let asked = all.iter().fold(0u64, |sum, n| sum.saturating_add(*n)).saturating_mul(8 + size);
-        if asked >= len as u64 * size * (ranks.size() as u64 - 1) {
+        let asked: Vec<Runs> = asked.into_iter().map(Runs::of).collect();
+        let words: Vec<Vec<u8>> = asked.iter().map(Runs::to_words).collect();
+        let bytes: u64 = asked.iter().zip(&words).map(|(a, w)| a.count() * size + w.len() as u64).sum();
+        let all = ranks.all_gather_number(if is_known { bytes } else { u64::MAX }).map_err(lost)?;
+        let all = all.iter().fold(0u64, |sum, n| sum.saturating_add(*n));
+        let elements: u64 = source.members.iter().map(|a| a.len() as u64).sum();
+        if all >= elements * size * (ranks.size() as u64 - 1) {
             return Ok(None);
         }
-        let mut by_owner: Vec<Vec<u64>> = vec![Vec::new(); ranks.size()];
-        for i in missing {
-            by_owner[cuts.partition_point(|c| *c as u64 <= i) - 1].push(i);
+        if all == 0 {
+            return Ok(Some(Requests { own: asked, others: vec![Runs::default(); ranks.size()] }));
         }
-        let send: Vec<Vec<u8>> =
-            by_owner.iter().map(|list| list.iter().flat_map(|i| i.to_le_bytes()).collect()).collect();
-        let received = ranks.exchange_unknown(&send).map_err(lost)?;
-        let number = |b: &[u8]| u64::from_le_bytes(std::array::from_fn(|i| b[i]));
-        let others = received.iter().map(|bytes| bytes.chunks_exact(8).map(number).collect()).collect();
-        Ok(Some(Requests { own: by_owner, others }))
+        let received = ranks.exchange_unknown(&words).map_err(lost)?;
+        let others = received.iter().map(|bytes| Runs::from_words(bytes)).collect();
+        Ok(Some(Requests { own: asked, others }))
     }
 
     /// Sends what other ranks ask for, and puts what comes to its place.
-    fn answer(&self, a: &Shared, requests: &Requests) -> Result<(), RuntimeError> {
-        let size = a.prim().size();
-        let base = a.array().as_ptr();
-        let element = |i: &u64| -> Range<usize> { *i as usize * size..(*i as usize + 1) * size };
-        let send: Vec<Vec<u8>> = requests
-            .others
-            .iter()
-            .map(|list| {
-                let bytes = |i: &u64| {
-                    // SAFETY: the element is this rank's, for others ask its owner.
-                    unsafe { std::slice::from_raw_parts(base.add(element(i).start), size) }
-                };
-                list.iter().flat_map(|i| bytes(i).iter().copied()).collect()
-            })
-            .collect();
-        let mut received: Vec<Vec<u8>> = requests.own.iter().map(|list| vec![0; list.len() * size]).collect();
+    fn answer(&self, source: &Source, requests: &Requests) -> Result<(), RuntimeError> {
+        let (size, base) = (source.size(), source.base);
+        let place = |run: &Elements| (run.start as usize * size, (run.end - run.start) as usize * size);
+        let bytes_of = |runs: &Runs| {
+            let mut all = Vec::with_capacity(runs.count() as usize * size);
+            for run in runs.iter() {
+                let (at, len) = place(run);
+                // SAFETY: the elements are this rank's, for others ask their owner.
+                all.extend_from_slice(unsafe { std::slice::from_raw_parts(base.add(at), len) });
+            }
+            all
+        };
+        let send: Vec<Vec<u8>> = requests.others.iter().map(bytes_of).collect();
+        let mut received: Vec<Vec<u8>> =
+            requests.own.iter().map(|runs| vec![0; runs.count() as usize * size]).collect();
         let send: Vec<&[u8]> = send.iter().map(|s| &s[..]).collect();
         let mut receive: Vec<&mut [u8]> = received.iter_mut().map(|r| &mut r[..]).collect();
         self.ranks().exchange(&send, &mut receive).map_err(lost)?;
-        for (list, bytes) in requests.own.iter().zip(&received) {
-            for (i, x) in list.iter().zip(bytes.chunks_exact(size)) {
-                // SAFETY: the element is inside the array, is another rank's, and nobody reads it now.
-                unsafe { std::ptr::copy_nonoverlapping(x.as_ptr(), base.add(element(i).start), size) };
+        for (runs, bytes) in requests.own.iter().zip(&received) {
+            let mut rest = &bytes[..];
+            for run in runs.iter() {
+                let (at, len) = place(run);
+                let (these, after) = rest.split_at(len);
+                rest = after;
+                // SAFETY: the elements are inside the array, are another rank's, and nobody reads them now.
+                unsafe { std::ptr::copy_nonoverlapping(these.as_ptr(), base.add(at), len) };
             }
         }
+        source.note(requests);
         Ok(())
+    }
+}
+
+/// Adds the indices that a rank lacks to what it asks their owners for.
+fn ask(indices: &[i64], lacking: &[(Elements, usize)], asked: &mut [Vec<Elements>]) {
+    let (mut here, mut owner) = (0..0, None);
+    for i in indices.iter().map(|i| *i as u64) {
+        if !here.contains(&i) {
+            let k = lacking.partition_point(|(r, _)| r.end <= i);
+            let before = k.checked_sub(1).map_or(0, |k| lacking[k].0.end);
+            (here, owner) = match lacking.get(k) {
+                Some((r, owner)) if r.start <= i => (r.clone(), Some(*owner)),
+                Some((r, _)) => (before..r.start, None),
+                None => (before..u64::MAX, None),
+            };
+        }
+        let Some(owner) = owner else { continue };
+        match asked[owner].last_mut() {
+            Some(run) if run.contains(&i) => {}
+            Some(run) if run.end == i => run.end += 1,
+            _ => asked[owner].push(i..i + 1),
+        }
+    }
+}
+
+/// The same for ranges from a first to a last index, of which those that begin below 0 are empty.
+fn ask_ranges(first: &[i64], last: &[i64], lacking: &[(Elements, usize)], asked: &mut [Vec<Elements>]) {
+    for (first, last) in first.iter().zip(last).filter(|(first, last)| **first >= 0 && first <= last) {
+        let (start, end) = (*first as u64, *last as u64 + 1);
+        let k = lacking.partition_point(|(r, _)| r.end <= start);
+        for (r, owner) in lacking[k..].iter().take_while(|(r, _)| r.start < end) {
+            let part = start.max(r.start)..end.min(r.end);
+            match asked[*owner].last_mut() {
+                Some(run) if run.end == part.start => run.end = part.end,
+                _ => asked[*owner].push(part),
+            }
+        }
     }
 }

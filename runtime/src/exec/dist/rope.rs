@@ -1,12 +1,26 @@
-//! Arrays that are read as one. They are whole on all ranks, and in the window of each.
+//! Arrays that are read as one. They are in the window of each rank, small ones whole, of others the rank's part.
 
-use super::{Dist, Shared};
+use super::{Dist, Shared, even_cuts, lost, overlap};
 use crate::array::Array;
 use crate::check::{RuntimeError, Span};
 use crate::exec::device::Held;
 use crate::exec::{Run, out_of_memory};
-use crate::rope::{Part, Rope};
+use crate::prim::Prim;
+use crate::rope::{Part, Rope, Row};
+use std::ops::Range;
 use std::sync::Arc;
+
+/// Bytes of a row, or of a part of it, on their way.
+struct Move {
+    /// Rank that has them, and that needs them.
+    from: usize,
+    to: usize,
+    /// Address at the sender.
+    source: *const u8,
+    /// Place in the new array, and length.
+    at: usize,
+    len: usize,
+}
 
 impl Run<'_, Dist> {
     /// An array in the window of ropes.
@@ -14,11 +28,42 @@ impl Run<'_, Dist> {
         if a.base() != 0 || a.len() == 0 {
             return Ok(a);
         }
-        let bytes = a.size();
-        let a = self.whole(a)?;
-        let placed = self.device.window.place(&a).map_err(|e| out_of_memory(e, span));
-        let placed = self.device.settle(bytes, placed)?;
-        Ok(Shared::in_window(placed, self.device.window.base()))
+        if !self.device.is_large(a.len()) {
+            a.make_whole(self.ranks())?;
+        }
+        let cuts = a.cuts().map(<[usize]>::to_vec);
+        let placed = self.reserved(a.prim(), a.len(), cuts, span)?;
+        let own = self.own_part(&placed);
+        let size = a.prim().size();
+        // SAFETY: the range is inside both arrays, its elements are this rank's, and the new array is nobody else's.
+        unsafe {
+            let (from, to) = (a.array().as_ptr(), placed.array().as_ptr());
+            let at = own.start * size;
+            std::ptr::copy_nonoverlapping(from.add(at), to.add(at), own.len() * size);
+        }
+        Ok(placed)
+    }
+
+    /// A fresh array in the window, with these cuts or whole.
+    fn reserved(
+        &self,
+        prim: Prim,
+        len: usize,
+        cuts: Option<Vec<usize>>,
+        span: Span,
+    ) -> Result<Shared, RuntimeError> {
+        let me = self.ranks().rank();
+        let own = cuts.as_ref().map_or(len, |c| c[me + 1] - c[me]);
+        let array = self.device.window.reserve(prim, len, own).map_err(|e| out_of_memory(e, span));
+        let array = self.device.settle(len * prim.size(), array)?;
+        let shared = cuts.map_or_else(|| array.clone().into(), |c| Shared::distributed(array.clone(), c));
+        Ok(shared.in_window(self.device.window.base()))
+    }
+
+    /// The elements that this rank computes or keeps.
+    fn own_part(&self, a: &Shared) -> Range<usize> {
+        let me = self.ranks().rank();
+        a.cuts().map_or(0..a.len(), |c| c[me]..c[me + 1])
     }
 
     /// See [`Rope::leave`].
@@ -32,7 +77,7 @@ impl Run<'_, Dist> {
         if rope.count() <= 1 {
             return Ok((rope, starts));
         }
-        let (starts, lens) = (self.whole(starts)?, self.whole(lens)?);
+        let (starts, lens) = (self.whole_rows(starts)?, self.whole_rows(lens)?);
         let rows = Arc::make_mut(&mut rope).leave(starts.slice(), lens.slice(), kept.as_deref());
         let size = rope.prim().size();
         let copied: usize = rows.iter().map(|r| r.len).sum();
@@ -40,15 +85,7 @@ impl Run<'_, Dist> {
         if copied == 0 {
             return Ok((rope, starts.into()));
         }
-        let fresh = Array::try_uninit(rope.prim(), copied).map_err(|e| out_of_memory(e, span));
-        let mut fresh = self.device.settle(copied * size, fresh)?;
-        let mut at = 0;
-        for r in &rows {
-            let from = &r.part.array().bytes()[r.at * size..(r.at + r.len) * size];
-            fresh.bytes_mut()[at * size..(at + r.len) * size].copy_from_slice(from);
-            at += r.len;
-        }
-        let fresh = self.placed(fresh.into(), span)?;
+        let fresh = self.together(&rows, rope.prim(), copied, span)?;
         let mut new = Array::from_slice(starts.slice::<i64>());
         let mut at = fresh.origin();
         for r in &rows {
@@ -57,5 +94,79 @@ impl Run<'_, Dist> {
         }
         Arc::make_mut(&mut rope).add(fresh);
         Ok((rope, new.into()))
+    }
+
+    /// Rows one after the other, as one array of so many elements.
+    fn together(
+        &self,
+        rows: &[Row<Shared>],
+        prim: Prim,
+        len: usize,
+        span: Span,
+    ) -> Result<Shared, RuntimeError> {
+        let p = self.ranks().size();
+        let cuts = self.device.is_large(len).then(|| even_cuts(len, p));
+        let fresh = self.reserved(prim, len, cuts.clone(), span)?;
+        let of_rank = |r: usize| cuts.as_ref().map_or(0..len, |c| c[r]..c[r + 1]);
+        let mut moves = Vec::new();
+        for to in 0..p {
+            let mut at = 0;
+            for row in rows {
+                let part = overlap(&of_rank(to), at, row.at, row.len);
+                moves.extend(moves_of(row, part, (to, at), prim.size()));
+                at += row.len;
+            }
+        }
+        self.move_all(&moves, &fresh)?;
+        Ok(fresh)
+    }
+
+    fn move_all(&self, moves: &[Move], fresh: &Shared) -> Result<(), RuntimeError> {
+        let (me, p) = (self.ranks().rank(), self.ranks().size());
+        let to_me = |m: &&Move| m.to == me;
+        let mut send = vec![Vec::new(); p];
+        let mut counts = vec![0; p];
+        for m in moves.iter().filter(|m| m.from != m.to) {
+            if m.from == me {
+                // SAFETY: the elements are this rank's.
+                send[m.to].extend_from_slice(unsafe { std::slice::from_raw_parts(m.source, m.len) });
+            } else if m.to == me {
+                counts[m.from] += m.len;
+            }
+        }
+        let mut received: Vec<Vec<u8>> = counts.into_iter().map(|n| vec![0; n]).collect();
+        let send: Vec<&[u8]> = send.iter().map(|s: &Vec<u8>| &s[..]).collect();
+        let mut receive: Vec<&mut [u8]> = received.iter_mut().map(|r| &mut r[..]).collect();
+        self.ranks().exchange(&send, &mut receive).map_err(lost)?;
+        let mut used = vec![0; p];
+        for m in moves.iter().filter(to_me) {
+            let from = match m.from == me {
+                true => m.source,
+                false => received[m.from][used[m.from]..].as_ptr(),
+            };
+            used[m.from] += m.len;
+            // SAFETY: the places of rows in the new array, which nobody else has, do not overlap, and as many bytes came as were counted.
+            unsafe { std::ptr::copy_nonoverlapping(from, fresh.array().as_ptr().add(m.at), m.len) };
+        }
+        Ok(())
+    }
+}
+
+/// What ranks send for a part of a row, which is at `at` in the new array and goes to a rank.
+fn moves_of(row: &Row<Shared>, part: Range<usize>, (to, at): (usize, usize), size: usize) -> Vec<Move> {
+    let base = row.part.array().as_ptr() as *const u8;
+    let one = |from: usize, own: Range<usize>| {
+        let (lo, hi) = (part.start.max(own.start), part.end.min(own.end));
+        (lo < hi).then(|| Move {
+            from,
+            to,
+            source: base.wrapping_add(lo * size),
+            at: (at + lo - row.at) * size,
+            len: (hi - lo) * size,
+        })
+    };
+    match row.part.cuts() {
+        None => one(to, part.clone()).into_iter().collect(),
+        Some(cuts) => cuts.windows(2).enumerate().filter_map(|(r, c)| one(r, c[0]..c[1])).collect(),
     }
 }

@@ -7,6 +7,7 @@
 
 use crate::array::{Array, OutOfMemory};
 use crate::pool;
+use crate::prim::Prim;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -41,17 +42,19 @@ struct Free {
     end: usize,
 }
 
-/// A place in a window with the bytes of an array.
+/// A place in a window for the bytes of an array.
 pub struct Place {
     window: Arc<Window>,
     at: usize,
     len: usize,
     size: usize,
+    /// Bytes that are counted as used.
+    used: usize,
 }
 
 impl AsRef<[u8]> for Place {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: the place is inside the window, was filled, and is this holder's alone until it is dropped.
+        // SAFETY: the place is inside the window, whose memory is zero before it is written, and is this holder's alone until it is dropped.
         unsafe { std::slice::from_raw_parts((self.window.base() + self.at) as *const u8, self.len) }
     }
 }
@@ -59,6 +62,7 @@ impl AsRef<[u8]> for Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.window.release(self.at, self.size);
+        pool::use_less(self.used);
     }
 }
 
@@ -72,20 +76,32 @@ impl Window {
         self.room.get_or_init(Room::reserve).as_ref()
     }
 
-    /// An array with these elements in the window.
-    pub fn place(self: &Arc<Window>, a: &Array) -> Result<Array, OutOfMemory> {
-        let bytes = a.bytes();
-        let lack = OutOfMemory(bytes.len() as u64);
-        let size = rounded(bytes.len());
+    /// An array in the window for so many elements, of which this rank has `own`: the others take no memory before they come.
+    pub fn reserve(self: &Arc<Window>, prim: Prim, len: usize, own: usize) -> Result<Array, OutOfMemory> {
+        let bytes = len * prim.size();
+        let lack = OutOfMemory(bytes as u64);
+        let (size, used) = (rounded(bytes), rounded(own * prim.size()));
         let room = self.room().ok_or(lack)?;
-        if !pool::may_take(size) || !pool::use_more(size) {
+        if !pool::may_take(used) || !pool::use_more(used) {
             return Err(lack);
         }
         let at = self.take(size, room.size).ok_or(lack);
-        let at = at.inspect_err(|_| pool::use_less(size))?;
-        // SAFETY: the place is inside the window, and nobody else has it.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), (room.base + at) as *mut u8, bytes.len()) };
-        Ok(Array::from_owner(a.prim(), Place { window: self.clone(), at, len: bytes.len(), size }))
+        let at = at.inspect_err(|_| pool::use_less(used))?;
+        if crate::array::is_poisoned() {
+            let byte = if prim == Prim::Bool { 1 } else { 0xa5 };
+            // SAFETY: the place is inside the window, and nobody else has it.
+            unsafe { std::ptr::write_bytes((room.base + at) as *mut u8, byte, bytes) };
+        }
+        Ok(Array::from_owner(prim, Place { window: self.clone(), at, len: bytes, size, used }))
+    }
+
+    /// An array with these elements in the window.
+    #[cfg(test)]
+    fn place(self: &Arc<Window>, a: &Array) -> Result<Array, OutOfMemory> {
+        let placed = self.reserve(a.prim(), a.len(), a.len())?;
+        // SAFETY: both have as many bytes, and the place is fresh.
+        unsafe { std::ptr::copy_nonoverlapping(a.as_ptr(), placed.as_ptr() as *mut u8, a.bytes().len()) };
+        Ok(placed)
     }
 
     fn take(&self, size: usize, all: usize) -> Option<usize> {
@@ -101,7 +117,6 @@ impl Window {
     }
 
     fn release(&self, at: usize, size: usize) {
-        pool::use_less(size);
         if size >= LARGE {
             give_back(self.base() + at, size);
         }
