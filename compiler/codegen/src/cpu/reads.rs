@@ -115,8 +115,16 @@ impl Finder<'_> {
 
     fn stretch(&mut self, index: &Form) -> Option<Stretch> {
         let axes = self.access.axes();
+        let outermost = Symbol::Index(0);
+        let growth = |number: Option<Form>| number?.split(outermost).map(|(growth, _)| growth);
         if !index.symbols().iter().any(|s| !self.access.is_outside(*s)) {
             return self.around(Per::Nothing, 1.into(), Form::default(), index);
+        }
+        // What a row reads, it reads without positions, too.
+        let is_inside = |s: &Symbol| matches!(s, Symbol::Index(dim) if *dim >= axes.rows());
+        if axes.rows() > 0 && !index.symbols().iter().any(is_inside) {
+            let (stride, rest) = index.split(outermost)?;
+            return self.around(Per::Row, growth(axes.row())?, stride, &rest);
         }
         let position = axes.position();
         let own = position
@@ -125,9 +133,7 @@ impl Finder<'_> {
         if own.is_some() {
             return own;
         }
-        let outermost = Symbol::Index(0);
         let (stride, rest) = index.split(outermost)?;
-        let growth = |number: Option<Form>| number?.split(outermost).map(|(growth, _)| growth);
         let by_position = growth(position).filter(|g| !g.is_zero() && self.access.is_host(g));
         match by_position {
             Some(divisor) => self.around(Per::Position, divisor, stride, &rest),
@@ -227,4 +233,35 @@ fn each_update(stm: &Stm, note: &mut dyn FnMut(&[At])) {
         note(at);
     }
     stm.exp.for_each_body(|b| b.stms.iter().for_each(|s| each_update(s, note)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of;
+    use crate::cpu::facts;
+    use crate::free::{captures, types};
+    use par_ir::flat::Op;
+    use par_ir::parse::parse_flat;
+
+    /// Rows may have no positions, whatever their number.
+    #[test]
+    fn what_a_row_reads_is_told_by_its_number() {
+        let text = "fun main@0 (n_1: i64, m_2: i64, some_3: []i64) -> ([]i64)
+{
+  let (r_4: []i64) = kernel reduce op \\(x_5: i64, y_6: i64) -> (i64) {
+    let (t_7: i64) = xor.i64(x_5, y_6)
+    in (t_7)
+  } neutral (0i64) over [n_1] [m_2] \\row_8 pos_9 i_10 prologue {
+    let (some_11: i64) = some_3[row_8]
+    in ()
+  } { in (some_11) }
+  in (r_4)
+}
+";
+        let program = parse_flat(text).unwrap_or_else(|e| panic!("{e}"));
+        let Op::Kernel(kernel) = &program.funs[0].body.stms[0].op else { panic!("a kernel") };
+        let reads = of(kernel, &captures(kernel), &facts(&program), &types(&program));
+        let scalars = vec![0; reads.scalars.len()];
+        assert_eq!(reads.reaches[0].elements(&scalars, 116..232, 0..0, 232), 116..232);
+    }
 }
