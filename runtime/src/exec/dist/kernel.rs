@@ -466,6 +466,6 @@ impl Taken {
             return (!members.is_empty()).then(|| Source { base: window as *mut u8, members, is_rope: true });
         }
         let a = self.part(x).filter(|a| !a.is_whole())?;
-        Some(Source { base: a.array().as_ptr() as *mut u8, members: vec![a], is_rope: false })
+        Some(Source { base: a.array().as_ptr(), members: vec![a], is_rope: false })
     }
 }

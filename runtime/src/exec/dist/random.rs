@@ -160,8 +160,9 @@ impl Run<'_, Dist> {
                     let indices = found.as_ref().and_then(|f| f.as_deref());
                     let has_last = |o: &usize| inspector.is_last.get(o + 1) == Some(&true);
                     let last = |all: &'_ [Array], o: &usize| has_last(o).then(|| all[o + 1].clone());
-                    let indices = indices
-                        .map(|all| outputs.iter().map(|o| (all[*o].clone(), last(all, o))).collect::<Vec<_>>());
+                    let indices = indices.map(|all| {
+                        outputs.iter().map(|o| (all[*o].clone(), last(all, o))).collect::<Vec<_>>()
+                    });
                     match (self.requests(&source, indices, &own)?, inputs) {
                         (Some(new), Some(inputs)) => {
                             self.remember(&inspector.kernel, inputs, (parts, cuts, number), new)

@@ -87,18 +87,30 @@ impl Runs {
 mod tests {
     use super::*;
 
+    fn runs(all: &[(u64, u64)]) -> Runs {
+        Runs::of(all.iter().map(|(a, b)| *a..*b).collect())
+    }
+
+    fn missing(of: &Runs, start: u64, end: u64) -> Vec<(u64, u64)> {
+        of.missing(start..end).into_iter().map(|r| (r.start, r.end)).collect()
+    }
+
     #[test]
     fn ranges_come_together() {
-        let runs = Runs::of(vec![7..9, 1..2, 2..3, 8..12, 5..5]);
-        assert_eq!(runs, Runs(vec![1..3, 7..12]));
-        assert_eq!(runs.count(), 7);
-        assert_eq!(Runs::from_words(&runs.to_words()), runs);
-        assert_eq!(runs.to_words().len(), 32);
-        assert_eq!(Runs::of(vec![4..5]).to_words().len(), 8);
-        assert_eq!(runs.clone().joined(&Runs::of(vec![3..7])), Runs(vec![1..12]));
-        assert_eq!(runs.missing(0..20), [0..1, 3..7, 12..20]);
-        assert_eq!(runs.missing(2..8), [3..7]);
-        assert_eq!(runs.missing(8..10), []);
-        assert_eq!(Runs::default().missing(8..10), [8..10]);
+        let some = runs(&[(7, 9), (1, 2), (2, 3), (8, 12), (5, 5)]);
+        assert_eq!(some.0, [1..3, 7..12]);
+        assert_eq!(some.count(), 7);
+        assert_eq!(some.clone().joined(&runs(&[(3, 7)])).count(), 11);
+        assert_eq!(missing(&some, 0, 20), [(0, 1), (3, 7), (12, 20)]);
+        assert_eq!(missing(&some, 2, 8), [(3, 7)]);
+        assert_eq!(missing(&some, 8, 10), []);
+        assert_eq!(missing(&Runs::default(), 8, 10), [(8, 10)]);
+    }
+
+    #[test]
+    fn single_indices_are_one_word() {
+        let some = runs(&[(1, 3), (7, 12), (20, 21)]);
+        assert_eq!(Runs::from_words(&some.to_words()), some);
+        assert_eq!(some.to_words().len(), 5 * 8);
     }
 }

@@ -100,7 +100,7 @@ impl Window {
     fn place(self: &Arc<Window>, a: &Array) -> Result<Array, OutOfMemory> {
         let placed = self.reserve(a.prim(), a.len(), a.len())?;
         // SAFETY: both have as many bytes, and the place is fresh.
-        unsafe { std::ptr::copy_nonoverlapping(a.as_ptr(), placed.as_ptr() as *mut u8, a.bytes().len()) };
+        unsafe { std::ptr::copy_nonoverlapping(a.as_ptr(), placed.as_ptr(), a.bytes().len()) };
         Ok(placed)
     }
 

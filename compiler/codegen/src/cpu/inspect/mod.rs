@@ -167,7 +167,8 @@ impl Level<'_> {
         let atoms = |i: &Indices| i.found.iter().flat_map(Found::atoms).collect::<Vec<Atom>>();
         let (of_then, of_other) = (atoms(&then), atoms(&other));
         let nowhere = |arm: &[Atom]| vec![NOWHERE; arm.len()];
-        let results = [[&of_then[..], &nowhere(&of_other)].concat(), [&nowhere(&of_then), &of_other[..]].concat()];
+        let results =
+            [[&of_then[..], &nowhere(&of_other)].concat(), [&nowhere(&of_then), &of_other[..]].concat()];
         let pat: Vec<Param> =
             results[0].iter().map(|_| Param { var: self.fresh.var("at"), ty: Type::I64 }).collect();
         if pat.is_empty() {
@@ -191,7 +192,9 @@ impl Level<'_> {
         all_known
             && match &stm.exp {
                 Exp::Atom(_) | Exp::Prim(..) | Exp::Check { .. } => true,
-                Exp::Index(array, at) => at.len() == 1 && !self.left.contains(array) && self.captures.contains(array),
+                Exp::Index(array, at) => {
+                    at.len() == 1 && !self.left.contains(array) && self.captures.contains(array)
+                }
                 Exp::If { then, other, .. } => [then, other].into_iter().all(|arm| {
                     let mut inner = known.clone();
                     arm.stms.iter().all(|s| {
