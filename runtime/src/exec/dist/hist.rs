@@ -2,8 +2,9 @@
 //! combined in the order of ranks; else indices and values go to the ranks that have the elements. Chunks of positions that the processor would
 //! combine separately are combined separately here, too.
 
-use super::kernel::{Cut, Taken};
+use super::kernel::Cut;
 use super::lists::{List, Received};
+use super::taken::Taken;
 use super::{Dist, Shared, even_cuts};
 use crate::array::Array;
 use crate::check::{RuntimeError, Span};

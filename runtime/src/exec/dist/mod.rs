@@ -23,6 +23,7 @@ mod runs;
 mod scan;
 mod scatter;
 mod sort;
+mod taken;
 mod window;
 
 use super::cpu::Cpu;

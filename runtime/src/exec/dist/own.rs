@@ -1,7 +1,7 @@
 //! Kernels whose positions update an array in place. If what each rank's positions read and write of it does not overlap, the array is cut there, and
 //! each rank updates its part.
 
-use super::kernel::Taken;
+use super::taken::Taken;
 use super::{Dist, Shared};
 use crate::check::{RuntimeError, Span};
 use crate::exec::Run;

@@ -4,8 +4,8 @@
 //!
 //! The arrays of ropes are read so, too: indices are those of the window, which are the same on all ranks.
 
-use super::kernel::Taken;
 use super::runs::{Run as Elements, Runs};
+use super::taken::Taken;
 use super::{Dist, Shared, lost};
 use crate::array::Array;
 use crate::check::{RuntimeError, Span};

@@ -1,7 +1,8 @@
 //! Scatters: the kernel lists indices and values, which go to the ranks that have the elements. What comes later in the order of positions stays.
 
-use super::kernel::{Cut, Taken};
+use super::kernel::Cut;
 use super::lists::List;
+use super::taken::Taken;
 use super::{Dist, Shared, even_cuts};
 use crate::array::Array;
 use crate::check::{RuntimeError, Span};
