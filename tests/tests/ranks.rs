@@ -105,14 +105,15 @@ fn examples() {
 
 /// Bytes that the busiest of four ranks sends in a call of `main` with a number.
 fn sent(program: &str, n: i64) -> u64 {
-    let program = par::compile(program, "sent.par", &Options::default()).ok().expect("a program");
+    let program = par::compile(program, "sent.par", &Options::default());
+    let program = program.unwrap_or_else(|e| panic!("{e}"));
     let args = [Value::scalar(Scalar::I64(n))];
     let one = program.call("main", args.to_vec(), &CallOptions::default());
     let setup = Setup { ranks: 4, least: Some(256), in_parts: true };
     let Outcome { result, volumes } =
         ranks::call(&program, "main", &args, &CallOptions { threads: 1, ..CallOptions::default() }, setup);
     assert!(same(&one, &result), "{} is not {}", shown(&result), shown(&one));
-    volumes.iter().map(|v| v.bytes).max().unwrap_or(0) as u64
+    volumes.iter().map(|v| v.bytes).max().unwrap_or(0)
 }
 
 /// The rows of all depths are 15 times the 10,000 numbers; whole on every rank they are 24 bytes sent for each.
