@@ -18,18 +18,18 @@ pub struct ForRanks {
     pub own: Option<Reach>,
     /// The kernel with the indices and values of its scatters, or of its histogram, as ordinary results.
     pub listed: Option<Box<Kernel>>,
-    /// Kernels that find the indices at which it reads, where these can be told before: each after what those before it have found is there.
+    /// Kernels that compute the indices of its indirect reads, where they can be computed before. Each runs when the elements are fetched that those before it have asked for.
     pub inspectors: Vec<Inspector>,
 }
 
-/// A kernel that gives the indices at which another one reads.
+/// A kernel that computes the indices of another one's indirect reads.
 #[derive(Serialize, Deserialize)]
 pub struct Inspector {
     /// A map over the same space, or over its rows.
     pub kernel: Box<Kernel>,
     /// Per result: number of the capture that is read there.
     pub of: Vec<usize>,
-    /// Per result: true if it is the last of the indices of which the result before is the first.
+    /// Per result: true if it is the last index of the range that the result before begins.
     pub is_last: Vec<bool>,
     /// Over the rows.
     pub by_row: bool,

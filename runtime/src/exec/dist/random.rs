@@ -1,8 +1,7 @@
-//! Arrays that are read at computed indices: the indices are found first (inspector), then the elements that this rank lacks are fetched, each once, to
-//! their places in the array (executor). As long as a kernel finds the same indices, what ranks ask each other for stays the same. If they would ask
-//! for nearly everything, the array is gathered.
+//! Indirect reads, by inspector and executor: inspectors compute the indices, each rank asks the owners of the elements that it lacks for them, and puts them to their places in the
+//! array. As long as an inspector's operands stay the same, so do the requests, which are cached. If ranks would ask for nearly everything, the array is gathered.
 //!
-//! The arrays of ropes are read so, too: indices are those of the window, which are the same on all ranks.
+//! The same for the arrays of ropes: their indices are those of the window, which are the same on all ranks.
 
 use super::runs::{Run as Elements, Runs};
 use super::taken::Taken;
@@ -20,7 +19,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Kernels whose requests are remembered.
+/// Requests in the cache.
 const REMEMBERED: usize = 8;
 
 /// Indices that one rank asks others for, and those that they ask it for, by rank.
@@ -38,7 +37,7 @@ enum Input {
     Array(Array),
 }
 
-/// Requests that a kernel has made.
+/// Requests of an inspector, with what they depend on.
 #[derive(Debug)]
 struct Entry {
     kernel: *const Kernel,
@@ -49,22 +48,22 @@ struct Entry {
     requests: Rc<Requests>,
 }
 
-/// Requests of the kernels of a run.
+/// Cached requests of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Memory(Rc<RefCell<Vec<Entry>>>);
 
-/// An array, or those of a rope, of which ranks have parts.
+/// A distributed array, or those of a rope.
 pub struct Source {
     /// Address of the element of index 0.
     pub base: *mut u8,
-    /// Not whole, in the order of their indices.
+    /// Distributed arrays, in the order of their indices.
     pub members: Vec<Shared>,
-    /// Elements that came are remembered: many kernels read the same rows.
+    /// Of a rope, fetched elements are noted, for several kernels read the same rows.
     pub is_rope: bool,
 }
 
 impl Source {
-    /// Index of an array's first element.
+    /// Index of the first element of an array.
     fn origin(&self, a: &Shared) -> u64 {
         if self.is_rope { a.origin() as u64 } else { 0 }
     }
@@ -89,7 +88,7 @@ impl Source {
         all
     }
 
-    /// Notes what came.
+    /// Notes the elements that were fetched.
     fn note(&self, requests: &Requests) {
         for a in self.members.iter().filter(|_| self.is_rope) {
             let (start, end) = (self.origin(a), self.origin(a) + a.len() as u64);
@@ -111,7 +110,7 @@ impl Input {
 }
 
 impl Run<'_, Dist> {
-    /// Gets the elements at indices that positions compute to the ranks of these positions. `captures` are those of the kernel that reads them.
+    /// Fetches the elements of indirect reads to the ranks of the positions that read them. `captures` are those of the kernel.
     pub fn fetch_random(
         &self,
         inspectors: &[Inspector],
@@ -123,7 +122,7 @@ impl Run<'_, Dist> {
         inspectors.iter().try_for_each(|i| self.fetch_found(i, captures, taken, parts, span))
     }
 
-    /// The same for what one inspector finds.
+    /// The same for the reads of one inspector.
     fn fetch_found(
         &self,
         inspector: &Inspector,
@@ -146,7 +145,7 @@ impl Run<'_, Dist> {
         for (number, outputs) in outputs {
             let source = captures.get(number).and_then(|x| taken.source(*x, self.device.window.base()));
             let Some(source) = source else { continue };
-            // What is in a rope changes.
+            // The arrays of a rope change.
             let inputs = inputs.as_ref().filter(|_| !source.is_rope);
             let cuts = source.members[0].cuts().unwrap_or_default().to_vec();
             let known = inputs.and_then(|i| self.remembered(&inspector.kernel, i, (parts, &cuts, number)));
@@ -158,11 +157,11 @@ impl Run<'_, Dist> {
                     }
                     // Of indices that a check refuses there are none: the kernel itself finds the error.
                     let indices = found.as_ref().and_then(|f| f.as_deref());
-                    let has_last = |o: &usize| inspector.is_last.get(o + 1) == Some(&true);
-                    let last = |all: &'_ [Array], o: &usize| has_last(o).then(|| all[o + 1].clone());
-                    let indices = indices.map(|all| {
-                        outputs.iter().map(|o| (all[*o].clone(), last(all, o))).collect::<Vec<_>>()
-                    });
+                    let is_last = |o: usize| inspector.is_last.get(o) == Some(&true);
+                    let range = |all: &'_ [Array], o: usize| {
+                        [o, o + usize::from(is_last(o + 1))].map(|o| all[o].clone())
+                    };
+                    let indices = indices.map(|all| outputs.iter().map(|o| range(all, *o)).collect());
                     match (self.requests(&source, indices, &own)?, inputs) {
                         (Some(new), Some(inputs)) => {
                             self.remember(&inspector.kernel, inputs, (parts, cuts, number), new)
@@ -180,7 +179,7 @@ impl Run<'_, Dist> {
         Ok(())
     }
 
-    /// What indices are computed from; none if a rope is among it.
+    /// Operands of an inspector, which its cached requests depend on; none if it reads a rope, for its requests are not cached.
     fn inputs(&self, kernel: &Kernel, taken: &Taken) -> Option<Vec<Input>> {
         let input = |x: &Operand| match x {
             Operand::Const(c) => Some(Input::Scalar(c.bits())),
@@ -259,26 +258,23 @@ impl Run<'_, Dist> {
         Ok(launch.failed_at().is_none().then_some(arrays))
     }
 
-    /// The requests of all ranks; none if that is nearly everything, or a rank does not know.
+    /// Requests of all ranks for the elements from the first to the last index of each position's range; none if that is nearly everything, or a rank does not know.
     fn requests(
         &self,
         source: &Source,
-        indices: Option<Vec<(Array, Option<Array>)>>,
+        ranges: Option<Vec<[Array; 2]>>,
         own: &Chunk,
     ) -> Result<Option<Requests>, RuntimeError> {
         let (ranks, size) = (self.ranks(), source.size() as u64);
         let lacking = source.lacking(ranks.rank());
         let mut asked: Vec<Vec<Elements>> = vec![Vec::new(); ranks.size()];
-        let is_known = indices.is_some();
+        let is_known = ranges.is_some();
         // SAFETY: these positions are this rank's, whose elements were just written.
         let here = |a: &Array| unsafe {
             std::slice::from_raw_parts((a.as_ptr() as *const i64).add(own.lo), own.hi - own.lo)
         };
-        for (first, last) in indices.iter().flatten() {
-            match last {
-                Some(last) => ask_ranges(here(first), here(last), &lacking, &mut asked),
-                None => ask(here(first), &lacking, &mut asked),
-            }
+        for [first, last] in ranges.iter().flatten() {
+            ask(here(first).iter().zip(here(last)), &lacking, &mut asked);
         }
         let asked: Vec<Runs> = asked.into_iter().map(Runs::of).collect();
         let words: Vec<Vec<u8>> = asked.iter().map(Runs::to_words).collect();
@@ -331,39 +327,47 @@ impl Run<'_, Dist> {
     }
 }
 
-/// Adds the indices that a rank lacks to what it asks their owners for.
-fn ask(indices: &[i64], lacking: &[(Elements, usize)], asked: &mut [Vec<Elements>]) {
-    let (mut here, mut owner) = (0..0, None);
-    for i in indices.iter().map(|i| *i as u64) {
-        if !here.contains(&i) {
-            let k = lacking.partition_point(|(r, _)| r.end <= i);
-            let before = k.checked_sub(1).map_or(0, |k| lacking[k].0.end);
-            (here, owner) = match lacking.get(k) {
-                Some((r, owner)) if r.start <= i => (r.clone(), Some(*owner)),
-                Some((r, _)) => (before..r.start, None),
-                None => (before..u64::MAX, None),
-            };
+/// Adds the elements that a rank lacks to what it asks their owners for: those from a first to a last index, unless the first one is negative.
+fn ask<'i>(
+    ranges: impl Iterator<Item = (&'i i64, &'i i64)>,
+    lacking: &[(Elements, usize)],
+    asked: &mut [Vec<Elements>],
+) {
+    let mut k = 0;
+    for (first, last) in ranges.filter(|(first, last)| **first >= 0 && first <= last) {
+        let (start, end) = (*first as u64, *last as u64 + 1);
+        // Mostly the same as before.
+        let is_behind = |k: usize| lacking.get(k).is_none_or(|(r, _)| start < r.end);
+        if !is_behind(k) || k > 0 && is_behind(k - 1) {
+            k = lacking.partition_point(|(r, _)| r.end <= start);
         }
-        let Some(owner) = owner else { continue };
-        match asked[owner].last_mut() {
-            Some(run) if run.contains(&i) => {}
-            Some(run) if run.end == i => run.end += 1,
-            _ => asked[owner].push(i..i + 1),
+        for (r, owner) in lacking[k..].iter().take_while(|(r, _)| r.start < end) {
+            let part = start.max(r.start)..end.min(r.end);
+            match asked[*owner].last_mut() {
+                Some(run) if run.start <= part.start && part.start <= run.end => {
+                    run.end = run.end.max(part.end)
+                }
+                _ => asked[*owner].push(part),
+            }
         }
     }
 }
 
-/// The same for ranges from a first to a last index, of which those that begin below 0 are empty.
-fn ask_ranges(first: &[i64], last: &[i64], lacking: &[(Elements, usize)], asked: &mut [Vec<Elements>]) {
-    for (first, last) in first.iter().zip(last).filter(|(first, last)| **first >= 0 && first <= last) {
-        let (start, end) = (*first as u64, *last as u64 + 1);
-        let k = lacking.partition_point(|(r, _)| r.end <= start);
-        for (r, owner) in lacking[k..].iter().take_while(|(r, _)| r.start < end) {
-            let part = start.max(r.start)..end.min(r.end);
-            match asked[*owner].last_mut() {
-                Some(run) if run.end == part.start => run.end = part.end,
-                _ => asked[*owner].push(part),
-            }
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for() {
+        let lacking = [(0..10, 0), (20..30, 2), (30..40, 3)];
+        let mut asked = vec![Vec::new(); 4];
+        let first = [-1, 5, 6, 5, 15, 28, 8, 50, 3];
+        let last = [-1, 5, 6, 5, 15, 31, 22, 60, 2];
+        ask(first.iter().zip(&last), &lacking, &mut asked);
+        let runs = |r: &[Elements]| Runs::of(r.to_vec()).iter().map(|r| (r.start, r.end)).collect::<Vec<_>>();
+        assert_eq!(
+            asked.iter().map(|r| runs(r)).collect::<Vec<_>>(),
+            [vec![(5, 7), (8, 10)], vec![], vec![(20, 23), (28, 30)], vec![(30, 32)]]
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Arrays that are read as one. They are in the window of each rank, small ones whole, of others the rank's part.
+//! Ropes. Their arrays are in the window of each rank, small ones whole, others distributed.
 
 use super::{Dist, Shared, even_cuts, lost, overlap};
 use crate::array::Array;
@@ -10,9 +10,9 @@ use crate::rope::{Part, Rope, Row};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes of a row, or of a part of it, on their way.
+/// Transfer of a row or a part of it.
 struct Move {
-    /// Rank that has them, and that needs them.
+    /// Owner, and rank that needs it.
     from: usize,
     to: usize,
     /// Address at the sender.
@@ -85,7 +85,7 @@ impl Run<'_, Dist> {
         if copied == 0 {
             return Ok((rope, starts.into()));
         }
-        let fresh = self.together(&rows, rope.prim(), copied, span)?;
+        let fresh = self.concatenated(&rows, rope.prim(), copied, span)?;
         let mut new = Array::from_slice(starts.slice::<i64>());
         let mut at = fresh.origin();
         for r in &rows {
@@ -96,8 +96,8 @@ impl Run<'_, Dist> {
         Ok((rope, new.into()))
     }
 
-    /// Rows one after the other, as one array of so many elements.
-    fn together(
+    /// Concatenation of rows with so many elements.
+    fn concatenated(
         &self,
         rows: &[Row<Shared>],
         prim: Prim,
@@ -152,7 +152,7 @@ impl Run<'_, Dist> {
     }
 }
 
-/// What ranks send for a part of a row, which is at `at` in the new array and goes to a rank.
+/// Transfers of a part of a row from the owners of its elements to a rank. The row begins at `at` in the new array.
 fn moves_of(row: &Row<Shared>, part: Range<usize>, (to, at): (usize, usize), size: usize) -> Vec<Move> {
     let base = row.part.array().as_ptr() as *const u8;
     let one = |from: usize, own: Range<usize>| {

@@ -24,7 +24,7 @@ pub struct Taken {
     ropes: Vec<(Slot, Arc<Rope<Shared>>)>,
 }
 
-/// True if an inspector finds where a capture is read.
+/// True if an inspector computes the indices at which a capture is read.
 pub fn is_found(info: &ForRanks, capture: usize) -> bool {
     info.inspectors.iter().any(|i| i.of.contains(&capture))
 }
@@ -59,6 +59,11 @@ fn slot_of(x: Operand) -> Option<Slot> {
         Operand::Const(_) => None,
         Operand::Copy(s) | Operand::Move(s) => Some(s),
     }
+}
+
+/// True if one operand of a kernel is in a slot: none is written that is read, too.
+fn is_used_once(k: &Kernel, slot: Slot) -> bool {
+    operands(k).into_iter().filter(|x| slot_of(*x) == Some(slot)).count() == 1
 }
 
 impl Taken {
@@ -130,13 +135,10 @@ impl Taken {
         (rows, positions): (usize, usize),
         ranks: &Ranks,
     ) -> Result<(), RuntimeError> {
-        let all = operands(k);
-        let uses = |slot: Slot| all.iter().filter(|x| slot_of(**x) == Some(slot)).count();
         for (x, reach) in k.captures.iter().zip(&info.reads) {
             // What is read by a kernel that also writes it is another matter.
-            let Some(slot) = slot_of(*x).filter(|slot| *reach != Reach::Any && uses(*slot) == 1) else {
-                continue;
-            };
+            let is_local = |slot: &Slot| *reach != Reach::Any && is_used_once(k, *slot);
+            let Some(slot) = slot_of(*x).filter(is_local) else { continue };
             let Some(at) = self.parts.iter().position(|(s, _)| *s == slot) else { continue };
             let (_, a) = self.parts.swap_remove(at);
             let needed = reach.elements(scalars, 0..rows, 0..positions, a.len());
@@ -145,12 +147,11 @@ impl Taken {
         Ok(())
     }
 
-    /// Gets all arrays to all ranks but those of which inspectors find where they are read.
+    /// Gathers arrays on all ranks, except those whose reads have inspectors.
     pub fn make_whole(&mut self, k: &Kernel, info: &ForRanks, ranks: &Ranks) -> Result<(), RuntimeError> {
-        let all = operands(k);
-        let uses = |slot: Slot| all.iter().filter(|x| slot_of(**x) == Some(slot)).count();
         let captured = |slot: Slot| k.captures.iter().position(|x| slot_of(*x) == Some(slot));
-        let is_found = |slot: Slot| captured(slot).is_some_and(|i| is_found(info, i)) && uses(slot) == 1;
+        let is_found =
+            |slot: Slot| captured(slot).is_some_and(|i| is_found(info, i)) && is_used_once(k, slot);
         let ropes = self.ropes.iter().filter(|(slot, _)| !is_found(*slot));
         ropes.flat_map(|(_, rope)| rope.parts()).try_for_each(|a| a.make_whole(ranks))?;
         let (found, others) =
@@ -171,7 +172,7 @@ impl Taken {
         self.rope(x).is_some()
     }
 
-    /// The arrays of an operand that are not whole, if there are any; those of ropes are in the window that begins at `window`.
+    /// Distributed arrays of an operand, if there are any; those of ropes are in the window that begins at `window`.
     pub fn source(&self, x: Operand, window: usize) -> Option<Source> {
         if let Some(rope) = self.rope(x) {
             let members: Vec<Shared> = rope.parts().filter(|a| !a.is_whole()).cloned().collect();

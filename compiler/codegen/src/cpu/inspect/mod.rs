@@ -1,13 +1,13 @@
-//! Kernels that find the indices at which another one reads, for ranks: so a rank fetches the elements that it lacks before the kernel runs.
+//! Inspectors: kernels that compute the indices of another one's indirect reads, so that a rank fetches the elements that it lacks before that one runs.
 //!
 //! ```text
-//! map over [n] [~d] \row pos i prologue { let s = starts[some[row]] }            finds per row: some[row], of `starts`
-//!   { let x = if b then xs[s + i] else ys[i] in x }                       then per position: if b then s + i else -1, of `xs`
+//! map over [n] [~d] \row pos i prologue { let s = starts[some[row]] }            by row: some[row], of `starts`
+//!   { let x = if b then xs[s + i] else ys[i] in x }                       then by position: if b then s + i else -1, of `xs`
 //! ```
 //!
-//! What is read at the position or row itself is there. An index may depend on an array that was read at other indices, which were found before; so there may be
-//! several such kernels, one after the other. Of a loop along a row, the first and the last index are given ([`ranges`]). An array of which another read is in a loop, or
-//! one in an operator, or of which an index depends on the array itself, is not found: it is gathered.
+//! Reads at the position or the row itself are local. An index may depend on elements of another array that is read indirectly: the inspector of that one comes first, and there are
+//! as many inspectors as an index has levels of indirection. Of a loop along a row, the range of its indices is computed ([`ranges`]). An array is gathered if one of its reads is in another kind of loop or in an
+//! operator, or if one of its indices depends on its own elements.
 
 mod ranges;
 
@@ -22,28 +22,28 @@ use par_ir::{Prim, Var};
 use par_runtime::plan::Reach;
 use std::collections::BTreeSet;
 
-/// The index of a read that is not done.
+/// The index of a read that is not executed.
 const NOWHERE: Atom = Atom::i64(-1);
 
-/// A kernel that gives indices.
+/// A kernel whose results are the indices of another one's reads.
 pub struct Inspector {
     /// A map over the same space, or over its rows.
     pub kernel: Kernel,
     /// Per result: number of the capture that is read there.
     pub of: Vec<usize>,
-    /// Per result: true if it is the last of the indices of which the result before is the first.
+    /// Per result: true if it is the last index of the range that the result before begins.
     pub is_last: Vec<bool>,
     /// Over the rows.
     pub by_row: bool,
 }
 
-/// Kernels that find where captured arrays are read, each after what those before it have found is there.
+/// The inspectors of a kernel. Each runs when the elements are fetched that those before it have asked for.
 pub fn inspectors(kernel: &Kernel, captures: &[Var], reads: &Reads, fresh: &Fresh) -> Vec<Inspector> {
     let is_random = |i: &usize| reads.arrays[*i] && reads.reaches[*i] == Reach::Any;
     let mut left: Vec<Var> = (0..captures.len()).filter(is_random).map(|i| captures[i]).collect();
     let has_rows = matches!(kernel.space.0[..], [Dim::Size(_), _]);
     let by_row = |v: Var| kernel.prologue.iter().any(|s| uses(s, v) > 0);
-    left.retain(|v| is_found(kernel, *v) && (has_rows || !by_row(*v)));
+    left.retain(|v| is_only_read(kernel, *v) && (has_rows || !by_row(*v)));
     let mut all = Vec::new();
     while !left.is_empty() {
         let mut level = Level { captures, left: &left, found: Vec::new(), fresh };
@@ -87,7 +87,7 @@ fn finding(kernel: &Kernel, (stms, results): (Vec<Stm>, Vec<Atom>), by_row: bool
     Kernel { kind, prologue, body, ..kernel.clone() }
 }
 
-/// The statements that find indices, and these.
+/// Indices of reads, and the statements that compute them.
 #[derive(Default)]
 struct Indices {
     stms: Vec<Stm>,
@@ -108,12 +108,12 @@ impl Found {
     }
 }
 
-/// Reads whose indices depend on what is there.
+/// Reads of the same level of indirection.
 struct Level<'k> {
     captures: &'k [Var],
-    /// Arrays that are not there.
+    /// Arrays read indirectly whose inspector is still to come.
     left: &'k [Var],
-    /// The array of every read that was found.
+    /// The array of each read whose index is computed.
     found: Vec<Var>,
     fresh: &'k Fresh,
 }
@@ -125,7 +125,7 @@ impl Level<'_> {
         [&kernel.prologue, &kernel.body.stms].map(|stms| self.block(stms, &mut known))
     }
 
-    /// Indices in a block; `known` are variables that are computed there.
+    /// Indices of the reads in a block; `known` are the variables that the inspector computes.
     fn block(&mut self, stms: &[Stm], known: &mut BTreeSet<Var>) -> Indices {
         let mut indices = Indices::default();
         for stm in stms {
@@ -154,7 +154,7 @@ impl Level<'_> {
         indices
     }
 
-    /// Those of both arms: in the other one nothing is read.
+    /// Indices of the reads in both arms of a branch: -1 where the other arm is taken.
     fn branch(
         &mut self,
         stm: &Stm,
@@ -185,7 +185,7 @@ impl Level<'_> {
         indices.stms.push(Stm { pat, exp: Exp::If { cond, then, other }, ..stm.clone() });
     }
 
-    /// True for a statement of scalars that reads only what is there.
+    /// True for a scalar statement with local reads only, and of elements that are fetched before.
     fn is_computable(&self, stm: &Stm, known: &BTreeSet<Var>) -> bool {
         let mut all_known = true;
         stm.exp.for_each_operand(&mut |a| all_known &= a.var().is_none_or(|v| known.contains(&v)));
@@ -208,13 +208,13 @@ impl Level<'_> {
     }
 }
 
-/// True if an array is only read by the element, in the code for rows, the body, and arms and loops in it.
-fn is_found(kernel: &Kernel, array: Var) -> bool {
+/// True if an array is read element by element only, in the prologue or the body, branches and counted loops included.
+fn is_only_read(kernel: &Kernel, array: Var) -> bool {
     let all = kernel.bodies().into_iter().flat_map(|b| &b.stms).chain(&kernel.prologue);
     count(kernel, array) == all.map(|s| uses(s, array)).sum::<usize>()
 }
 
-/// The number of reads of an array in the code for rows, the body, and arms and loops in it.
+/// Number of such reads.
 fn count(kernel: &Kernel, array: Var) -> usize {
     let own = kernel.prologue.iter().chain(&kernel.body.stms);
     own.map(|s| reads_in(s, array)).sum()
@@ -242,7 +242,7 @@ fn uses(stm: &Stm, array: Var) -> usize {
     n
 }
 
-/// Checks, and the statements that these and some variables are computed by; `wanted` is afterwards what they are computed from.
+/// Dead code elimination: checks, and the definitions of `wanted`, which afterwards has their free variables, too.
 fn needed(stms: Vec<Stm>, wanted: &mut BTreeSet<Var>) -> Vec<Stm> {
     let mut kept = Vec::new();
     for stm in stms.into_iter().rev() {
@@ -263,7 +263,7 @@ mod tests {
     use par_ir::flat::Op;
     use par_ir::parse::parse_flat;
 
-    /// What is found of a kernel over ragged rows: per inspector `row` or `pos`, and the names of the arrays, `..` after one of which the first and the last index are given.
+    /// The inspectors of a kernel over ragged rows as text: `row:` or `pos:`, then the arrays of its results; `..` marks a range of indices.
     fn found(prologue: &str, body: &str) -> Vec<String> {
         let text = format!(
             "fun main@0 (n_1: i64, d_2: desc, some_3: []i64, starts_4: []i64, rope_5: [*]i64, ys_6: []i64) -> ([]i64)
@@ -321,10 +321,11 @@ mod tests {
         assert_eq!(found(START, body), ["row: starts", "pos: rope ys"]);
     }
 
-    /// A loop that reads at `k_23`.
-    fn of_loop(k: &str) -> Vec<String> {
+    /// A loop that reads at `k_23`, after other statements.
+    fn of_loop(before: &str, k: &str) -> Vec<String> {
         let body = format!(
             "let (x_11: i64) = loop (h_22: i64 = 0i64) for j_27: i64 < pos_9 do {{
+      {before}
       let (k_23: i64) = {k}
       let (y_24: i64) = rope_5[k_23]
       let (z_25: i64) = add.i64(h_22, y_24)
@@ -336,10 +337,22 @@ mod tests {
 
     #[test]
     fn loops_along_a_row() {
-        assert_eq!(of_loop("add.i64(start_21, j_27)"), ["row: starts", "pos: rope.."]);
-        assert_eq!(of_loop("mul.i64(j_27, i_10)"), ["row: starts", "pos: rope.."]);
-        assert_eq!(of_loop("mul.i64(j_27, j_27)"), ["row: starts"]);
-        assert_eq!(of_loop("add.i64(h_22, j_27)"), ["row: starts"]);
+        let ranges = ["row: starts", "pos: rope.."];
+        assert_eq!(of_loop("", "add.i64(start_21, j_27)"), ranges);
+        assert_eq!(of_loop("", "mul.i64(j_27, i_10)"), ranges);
+        assert_eq!(of_loop("", "mul.i64(j_27, j_27)"), ["row: starts"]);
+        assert_eq!(of_loop("", "add.i64(h_22, j_27)"), ["row: starts"]);
+    }
+
+    /// What may trap is computed before the loop only if every iteration executes it.
+    #[test]
+    fn divisions_in_loops_along_a_row() {
+        let quotient = "let (q_30: i64) = div.i64(start_21, i_10)";
+        let check = "let (b_31: bool) = ne.i64(i_10, 0i64)
+      check b_31 division_by_zero ()";
+        let k = "add.i64(q_30, j_27)";
+        assert_eq!(of_loop(quotient, k), ["row: starts", "pos: rope.."]);
+        assert_eq!(of_loop(&format!("{check}\n{quotient}"), k), ["row: starts"]);
     }
 
     #[test]

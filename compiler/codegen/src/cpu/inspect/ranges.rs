@@ -1,4 +1,4 @@
-//! The elements that a loop reads at indices that grow with its counter: those between the first iteration's and the last one's.
+//! Ranges of the reads of a loop at indices that are affine in its counter: from the first iteration's index to the last one's.
 //!
 //! ```text
 //! loop (h) = … for j < m do { let k = a + j let x = xs[k] … }            of xs, from a to a + (m - 1), if 0 < m
@@ -7,34 +7,33 @@
 use super::{Found, Indices, Level, NOWHERE};
 use par_ir::build::Statements;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::effects::Effects as _;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::stack::deeper;
 use par_ir::ty::Atom;
 use par_ir::{Prim, Type, Var};
 use std::collections::BTreeSet;
 
-/// A loop with what is known before it.
+/// A loop, and the variables that are known before it.
 struct Loop<'l> {
     level: &'l Level<'l>,
     counter: Var,
-    /// Statements of an iteration, those of arms, too.
+    /// Statements of an iteration, in branches, too.
     stms: Vec<&'l Stm>,
-    /// Those of them that every iteration does, which does not fail.
+    /// Statements that each iteration executes unconditionally; none if one of them can fail.
     always: &'l [Stm],
     known: &'l BTreeSet<Var>,
 }
 
-/// An index in an iteration.
+/// Dependence of an index on the counter.
 #[derive(Clone, Copy, PartialEq)]
-enum Growth {
-    /// The same in all.
-    None,
-    /// It grows or falls with the counter, evenly.
-    Even,
+enum Dependence {
+    Invariant,
+    Affine,
 }
 
 impl Level<'_> {
-    /// Ranges of the reads of a loop over numbers below a known bound; gives the arrays of the reads that were found.
+    /// Ranges of the reads of a counted loop with a known bound; returns the array of each of these reads.
     pub(super) fn ranges(&self, stm: &Stm, known: &BTreeSet<Var>, indices: &mut Indices) -> Vec<Var> {
         let Exp::Loop { form: LoopForm::For { index, prim: Prim::I64, bound }, body, .. } = &stm.exp else {
             return Vec::new();
@@ -44,14 +43,13 @@ impl Level<'_> {
         }
         let mut stms = Vec::new();
         iteration(body, &mut stms);
-        let fails = stms.iter().any(|s| matches!(s.exp, Exp::Check { .. }));
-        let always = if fails { &[] } else { &body.stms[..] };
+        let always = if body.may_fail() { &[] } else { &body.stms[..] };
         let this = Loop { level: self, counter: *index, stms, always, known };
         let mut all = Vec::new();
         let mut code = Statements::new(stm.span);
         for read in &this.stms {
             let Exp::Index(array, at) = &read.exp else { continue };
-            if !self.left.contains(array) || at.len() != 1 || this.growth(at[0]).is_none() {
+            if !self.left.contains(array) || at.len() != 1 || this.dependence(at[0]).is_none() {
                 continue;
             }
             all.push(*array);
@@ -62,7 +60,7 @@ impl Level<'_> {
     }
 }
 
-/// The statements of an iteration but those of loops in it.
+/// Adds the statements of an iteration except those of inner loops.
 fn iteration<'b>(body: &'b Body, all: &mut Vec<&'b Stm>) {
     for stm in &body.stms {
         all.push(stm);
@@ -77,32 +75,37 @@ impl Loop<'_> {
         self.stms.iter().find(|s| s.pat.len() == 1 && s.pat[0].var == v).copied()
     }
 
-    /// Growth of an index that can be computed before the loop.
-    fn growth(&self, a: Atom) -> Option<Growth> {
-        let Some(v) = a.var().filter(|v| !self.known.contains(v)) else { return Some(Growth::None) };
+    /// Dependence of an index that can be computed before the loop.
+    fn dependence(&self, a: Atom) -> Option<Dependence> {
+        let Some(v) = a.var().filter(|v| !self.known.contains(v)) else { return Some(Dependence::Invariant) };
         if v == self.counter {
-            return Some(Growth::Even);
+            return Some(Dependence::Affine);
         }
         let exp = &self.definition(v)?.exp;
         let mut operands = Vec::new();
         exp.for_each_operand(&mut |a| operands.push(a));
-        let inside = |a: &Atom| deeper(|| self.growth(*a));
-        let all: Vec<Growth> = operands.iter().map(inside).collect::<Option<_>>()?;
-        let grows = all.iter().filter(|g| **g == Growth::Even).count();
-        let growth = if grows == 0 { Growth::None } else { Growth::Even };
-        match exp {
-            Exp::Atom(_) | Exp::Prim(PrimOp::Bin(BinOp::Add | BinOp::Sub, Prim::I64), _) => Some(growth),
-            Exp::Prim(PrimOp::Bin(BinOp::Mul, Prim::I64), _) if grows <= 1 => Some(growth),
-            Exp::Prim(..) if grows == 0 => Some(growth),
-            Exp::Index(array, _) if grows == 0 && !self.level.left.contains(array) => {
-                let is_v = |s: &Stm| s.pat.len() == 1 && s.pat[0].var == v;
-                self.always.iter().any(is_v).then_some(growth)
+        let inside = |a: &Atom| deeper(|| self.dependence(*a));
+        let all: Vec<Dependence> = operands.iter().map(inside).collect::<Option<_>>()?;
+        let affine = all.iter().filter(|d| **d == Dependence::Affine).count();
+        let dependence = if affine == 0 { Dependence::Invariant } else { Dependence::Affine };
+        let is_linear = match exp {
+            Exp::Atom(_) | Exp::Prim(PrimOp::Bin(BinOp::Add | BinOp::Sub, Prim::I64), _) => true,
+            Exp::Prim(PrimOp::Bin(BinOp::Mul, Prim::I64), _) => affine <= 1,
+            // Others trap where a branch or a check before does not let them be executed.
+            Exp::Prim(..) => affine == 0 && self.is_always_executed(v),
+            Exp::Index(array, _) => {
+                affine == 0 && !self.level.left.contains(array) && self.is_always_executed(v)
             }
-            _ => None,
-        }
+            _ => false,
+        };
+        is_linear.then_some(dependence)
     }
 
-    /// The least and the greatest index, if there are iterations.
+    fn is_always_executed(&self, v: Var) -> bool {
+        self.always.iter().any(|s| s.pat.len() == 1 && s.pat[0].var == v)
+    }
+
+    /// Least and greatest index of all iterations; -1 if there are none.
     fn range(&self, (array, index): (Var, Atom), bound: Atom, code: &mut Statements) -> Found {
         let table = &mut *self.level.fresh.table();
         let mut inside = Statements::new(code.span);
