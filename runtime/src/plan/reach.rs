@@ -22,6 +22,13 @@ pub struct ForRanks {
     pub inspectors: Vec<Inspector>,
 }
 
+impl ForRanks {
+    /// True if an inspector computes the indices at which a capture is read.
+    pub fn is_inspected(&self, capture: usize) -> bool {
+        self.inspectors.iter().any(|i| i.of.contains(&capture))
+    }
+}
+
 /// A kernel that computes the indices of another one's indirect reads.
 #[derive(Serialize, Deserialize)]
 pub struct Inspector {

@@ -107,7 +107,7 @@ fn reads(k: &Kernel) -> Reads {
     let Some(info) = &k.ranks else { return Reads { any, found, near } };
     for (i, reach) in info.reads.iter().enumerate().filter(|(i, _)| info.arrays[*i]) {
         match reach {
-            Reach::Any if info.inspectors.iter().any(|inspector| inspector.of.contains(&i)) => found += 1,
+            Reach::Any if info.is_inspected(i) => found += 1,
             Reach::Any => any += 1,
             _ if reach.is_aligned() => {}
             reach => near.extend((!near.contains(&reach.to_string())).then(|| reach.to_string())),

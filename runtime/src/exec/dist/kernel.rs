@@ -1,6 +1,6 @@
 //! Kernels on ranks.
 
-use super::taken::{Taken, is_found};
+use super::taken::Taken;
 use super::{Dist, Shared, lost};
 use crate::array::Array;
 use crate::check::{RuntimeError, Span};
@@ -111,7 +111,7 @@ impl Run<'_, Dist> {
         span: Span,
     ) -> Result<(), RuntimeError> {
         for (i, (x, reach)) in captures.iter().zip(&info.reads).enumerate() {
-            if is_found(info, i) {
+            if info.is_inspected(i) {
                 continue;
             }
             taken.rope(*x).map_or(Ok(()), |r| r.parts().try_for_each(|a| a.make_whole(self.ranks())))?;

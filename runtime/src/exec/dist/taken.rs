@@ -24,11 +24,6 @@ pub struct Taken {
     ropes: Vec<(Slot, Arc<Rope<Shared>>)>,
 }
 
-/// True if an inspector computes the indices at which a capture is read.
-pub fn is_found(info: &ForRanks, capture: usize) -> bool {
-    info.inspectors.iter().any(|i| i.of.contains(&capture))
-}
-
 /// The operands of a kernel.
 fn operands(k: &Kernel) -> Vec<Operand> {
     let mut all = k.captures.clone();
@@ -150,14 +145,12 @@ impl Taken {
     /// Gathers arrays on all ranks, except those whose reads have inspectors.
     pub fn make_whole(&mut self, k: &Kernel, info: &ForRanks, ranks: &Ranks) -> Result<(), RuntimeError> {
         let captured = |slot: Slot| k.captures.iter().position(|x| slot_of(*x) == Some(slot));
-        let is_found =
-            |slot: Slot| captured(slot).is_some_and(|i| is_found(info, i)) && is_used_once(k, slot);
-        let ropes = self.ropes.iter().filter(|(slot, _)| !is_found(*slot));
+        let is_inspected =
+            |slot: Slot| captured(slot).is_some_and(|i| info.is_inspected(i)) && is_used_once(k, slot);
+        let ropes = self.ropes.iter().filter(|(slot, _)| !is_inspected(*slot));
         ropes.flat_map(|(_, rope)| rope.parts()).try_for_each(|a| a.make_whole(ranks))?;
-        let (found, others) =
-            std::mem::take(&mut self.parts).into_iter().partition(|(slot, _)| is_found(*slot));
-        self.parts = found;
-        let others: Vec<(Slot, Shared)> = others;
+        let others: Vec<(Slot, Shared)> =
+            self.parts.extract_if(.., |(slot, _)| !is_inspected(*slot)).collect();
         others.iter().try_for_each(|(_, a)| a.make_whole(ranks))
     }
 
