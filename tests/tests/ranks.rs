@@ -105,11 +105,16 @@ fn examples() {
 
 /// Bytes that the busiest of four ranks sends in a call of `main` with a number.
 fn sent(program: &str, n: i64) -> u64 {
+    sent_by(4, program, n)
+}
+
+/// The same of so many ranks.
+fn sent_by(ranks: usize, program: &str, n: i64) -> u64 {
     let program = par::compile(program, "sent.par", &Options::default());
     let program = program.unwrap_or_else(|e| panic!("{e}"));
     let args = [Value::scalar(Scalar::I64(n))];
     let one = program.call("main", args.to_vec(), &CallOptions::default());
-    let setup = Setup { ranks: 4, least: Some(256), in_parts: true };
+    let setup = Setup { ranks, least: Some(256), in_parts: true };
     let Outcome { result, volumes } =
         ranks::call(&program, "main", &args, &CallOptions { threads: 1, ..CallOptions::default() }, setup);
     assert!(same(&one, &result), "{} is not {}", shown(&result), shown(&one));
@@ -130,6 +135,19 @@ fn rows_of_recursive_calls_stay_where_they_are() {
         20,
     );
     assert!(bytes < 400_000, "{bytes} bytes");
+}
+
+/// Sums in groups: of floats, where chunks of the processor are combined separately, which lie on several ranks if these are three; and of more integers
+/// than every rank has. Sent are places, not values, of which there are 200,000.
+#[test]
+fn histograms_send_their_places() {
+    let program = "entry main (n: i64) : ([8]f64, [1000]i64) =
+       let is = tabulate n (\\i -> i * 7919 % 1000)
+       in (hist (+) 0.0 8 (map (% 8) is) (map (\\i -> 1 / (f64.i64 i + 1)) is), hist (+) 0 1000 is (iota n))";
+    for ranks in 2..=4 {
+        let bytes = sent_by(ranks, program, 200_000);
+        assert!(bytes < 25_000, "{bytes} bytes on {ranks} ranks");
+    }
 }
 
 /// Sent are the results; if the words were gathered, it would be 20 kB.

@@ -21,7 +21,7 @@ fn lost(e: Lost) -> String {
 /// The value of this rank, if all have one; else the message of one that has none.
 pub fn agreed<T>(ranks: &Ranks, own: Result<T, String>) -> Result<T, String> {
     let message = own.as_ref().err().cloned().unwrap_or_default();
-    let told = ranks.exchange_unknown(&vec![message.into_bytes(); ranks.size()]).map_err(lost)?;
+    let told = ranks.exchange_unknown(vec![message.into_bytes(); ranks.size()]).map_err(lost)?;
     match told.iter().position(|m| !m.is_empty()) {
         None => own,
         Some(rank) => {
@@ -91,7 +91,7 @@ fn by_slices(header: &[u8], elements: &Array, path: &Path, ranks: &Ranks) -> Res
     };
     let begun = agreed(ranks, begun)?;
     let name = begun.as_ref().map_or(Vec::new(), |file| file.partial().as_os_str().as_bytes().to_vec());
-    let told = ranks.exchange_unknown(&vec![name; ranks.size()]).map_err(lost)?;
+    let told = ranks.exchange_unknown(vec![name; ranks.size()]).map_err(lost)?;
     let (first, bytes) = own_elements(elements, ranks);
     let open = || File::options().write(true).open(OsStr::from_bytes(&told[0]));
     let written = open().and_then(|file| file.write_all_at(bytes, (header.len() + first * size) as u64));

@@ -15,8 +15,12 @@ use crate::check::RuntimeError;
 use crate::plan::{Fold, Operand};
 use crate::prim::Scalar;
 
-/// Number of chunks with copies of their own, at most.
+/// Number of chunks with copies of their own, at most where grouping does not show; else more if they are large, so that many ranks have some.
 const COPIES: usize = 8;
+/// Chunks at most, where grouping shows.
+const MOST: usize = 1 << 12;
+/// Elements of a chunk for each place of its copy, at least, where there are more than so many chunks.
+const PER_PLACE: usize = 64;
 /// Places up to which every other element goes to a copy.
 const FEW: usize = 1 << 11;
 
@@ -34,8 +38,10 @@ impl Run<'_> {
         let first = launch.kernel.layout.outputs_at() + 1;
         launch.env.copy_within(first..first + results.len(), first + results.len());
         let total = launch.space.total;
-        let copies = if exact { COPIES.min(launch.threads) } else { COPIES };
-        let chunks = in_copies(&launch.space, len, copies);
+        let chunks = match exact {
+            true => in_copies(&launch.space, len, COPIES.min(launch.threads)),
+            false => chunks_of(&launch.space, len),
+        };
         let both = any_order && len <= FEW && len <= total / 32;
         self.private_copies(launch, &chunks, fold, frame, (len, both))?;
         Ok(results.into_iter().map(HostValue::Array).collect())
@@ -84,12 +90,14 @@ impl Run<'_> {
 /// Chunks with copies of `len` places of their own: at most so many.
 fn in_copies(space: &Space, len: usize, copies: usize) -> Chunks {
     let one = space.total < 4 * space.part() || len * copies > space.total / 2;
-    space.element_chunks(if one { 1 } else { copies })
+    space.stepped_chunks(if one { 1 } else { copies })
 }
 
 /// The chunks of a space that are combined separately, where that changes results.
 pub fn chunks_of(space: &Space, len: usize) -> Chunks {
-    in_copies(space, len, COPIES)
+    let large = space.total / (4 * space.part()).max(PER_PLACE * len);
+    let more = if large > COPIES { 1 << large.ilog2() } else { COPIES };
+    in_copies(space, len, more.min(MOST))
 }
 
 pub fn write_addresses(words: &mut [u64], arrays: &[Array]) {

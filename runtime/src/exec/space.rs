@@ -12,12 +12,15 @@ use crate::exec::frame::Frame;
 use crate::plan;
 use crate::profile::Rows;
 use smallvec::{SmallVec, smallvec};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Elements of one part of a giant row, if an element costs little.
 const PART: usize = 1 << 15;
 /// Times as many, where parts do not show in results: what they read still stays in a cache near the processor.
 const LARGE: usize = 16;
+/// Large parts of ranks, and chunks that are to fit them, begin at multiples of this.
+pub const STEP: usize = 64;
 /// Chunks per thread, for balance.
 const CHUNKS_PER_THREAD: usize = 8;
 
@@ -150,24 +153,30 @@ impl Space {
         Chunk { row_lo: 0, row_hi: self.rows, lo: 0, hi: self.total, part: None }
     }
 
-    /// At most `n` chunks of about equally many elements. Empty rows may be in none.
-    pub fn element_chunks(&self, n: usize) -> Chunks {
-        self.element_chunks_of(&self.whole(), n)
+    /// At most `n` chunks of about equally many elements, which begin where parts of ranks do if they are large. Empty rows may be in none.
+    pub fn stepped_chunks(&self, n: usize) -> Chunks {
+        let step = if self.total / n.max(1) >= 4 * STEP { STEP } else { 1 };
+        self.element_chunks_of(&self.whole(), n, step)
     }
 
-    /// The same for a part of the space.
-    fn element_chunks_of(&self, part: &Chunk, n: usize) -> Chunks {
+    /// The same for a part of the space, of which each begins at a multiple of `step`.
+    fn element_chunks_of(&self, part: &Chunk, n: usize, step: usize) -> Chunks {
         let elements = part.hi - part.lo;
         let n = n.min(elements).max(1);
         if n == 1 {
             return smallvec![*part];
         }
-        let bound = |i: usize| part.lo + (elements as u128 * i as u128 / n as u128) as usize;
-        let chunk = |i: usize| {
-            let (lo, hi) = (bound(i), bound(i + 1));
-            Chunk { row_lo: self.row_of(lo), row_hi: self.row_of(hi - 1) + 1, lo, hi, part: None }
+        let bound = |i: usize| match (elements as u128 * i as u128 / n as u128) as usize {
+            last if last == elements => part.hi,
+            at => part.lo + at / step * step,
         };
-        (0..n).map(chunk).collect()
+        (0..n).map(|i| self.chunk(bound(i)..bound(i + 1))).collect()
+    }
+
+    /// These positions, of which there is one or more.
+    pub fn chunk(&self, positions: Range<usize>) -> Chunk {
+        let Range { start: lo, end: hi } = positions;
+        Chunk { row_lo: self.row_of(lo), row_hi: self.row_of(hi - 1) + 1, lo, hi, part: None }
     }
 
     /// Element chunks for this many threads.
@@ -178,7 +187,7 @@ impl Space {
     /// The same for a part of the space.
     pub fn balanced_chunks_of(&self, part: &Chunk, threads: usize) -> Chunks {
         let few = (part.hi - part.lo) / self.grain() + 1;
-        self.element_chunks_of(part, if threads <= 1 { 1 } else { few.min(threads * CHUNKS_PER_THREAD) })
+        self.element_chunks_of(part, if threads <= 1 { 1 } else { few.min(threads * CHUNKS_PER_THREAD) }, 1)
     }
 
     /// Row chunks in order. All rows are covered, every element once.
@@ -216,7 +225,6 @@ impl Space {
 
     /// Parts of about equally many elements for so many ranks: they begin where rows do if these are short. Empty rows may be in none.
     pub fn position_parts(&self, ranks: usize) -> Vec<Chunk> {
-        const STEP: usize = 64;
         let short = self.total / (4 * ranks);
         let cut = |i: usize| {
             let pos = (self.total as u128 * i as u128 / ranks as u128) as usize;

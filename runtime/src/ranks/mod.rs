@@ -106,7 +106,7 @@ impl Ranks {
     }
 
     /// Bytes for every rank, of which only the sender knows the number; what came from each.
-    pub fn exchange_unknown(&self, send: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, Lost> {
+    pub fn exchange_unknown(&self, send: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Lost> {
         let own: Vec<u8> = send.iter().flat_map(|s| (s.len() as u64).to_le_bytes()).collect();
         let (me, p) = (self.rank(), self.size());
         let counts = self.all_gather(&own)?;
@@ -114,11 +114,17 @@ impl Ranks {
             let at = 8 * (from * p + me);
             counts[at..at + 8].iter().rev().fold(0usize, |n, b| n << 8 | usize::from(*b))
         };
-        let mut received: Vec<Vec<u8>> =
-            (0..p).map(|from| vec![0; if from == me { 0 } else { count(from) }]).collect();
-        let mut none = send.to_vec();
-        let own = std::mem::take(&mut none[me]);
-        let send: Vec<&[u8]> = none.iter().map(|s| &s[..]).collect();
+        let counts: Vec<usize> = (0..p).map(count).collect();
+        self.exchange_known(send, &counts)
+    }
+
+    /// Bytes for every rank, this one included; what came from each, `counts[r]` bytes of rank `r`.
+    pub fn exchange_known(&self, mut send: Vec<Vec<u8>>, counts: &[usize]) -> Result<Vec<Vec<u8>>, Lost> {
+        let me = self.rank();
+        let own = std::mem::take(&mut send[me]);
+        let room = |(r, n): (usize, &usize)| vec![0; if r == me { 0 } else { *n }];
+        let mut received: Vec<Vec<u8>> = counts.iter().enumerate().map(room).collect();
+        let send: Vec<&[u8]> = send.iter().map(|s| &s[..]).collect();
         let mut receive: Vec<&mut [u8]> = received.iter_mut().map(|r| &mut r[..]).collect();
         self.exchange(&send, &mut receive)?;
         received[me] = own;
@@ -168,7 +174,7 @@ mod tests {
         let all = on(3, |r| {
             let me = r.rank();
             let send: Vec<Vec<u8>> = (0..3).map(|to| vec![me as u8; length(me, to)]).collect();
-            let got = r.exchange_unknown(&send).expect("messages");
+            let got = r.exchange_unknown(send).expect("messages");
             let right = |(from, g): (usize, &Vec<u8>)| {
                 g.len() == length(from, me) && g.iter().all(|b| *b == from as u8)
             };

@@ -97,6 +97,14 @@ impl Shared {
         Shared { array, parts: Some(Rc::new(parts)), base: 0 }
     }
 
+    /// An array after an update, at these cuts or, without any, on every rank.
+    pub fn updated((array, cuts): (Array, Option<Vec<usize>>)) -> Shared {
+        match cuts {
+            Some(cuts) => Shared::distributed(array, cuts),
+            None => array.into(),
+        }
+    }
+
     /// The same in the window of ropes that begins at `base`.
     pub fn in_window(self, base: usize) -> Shared {
         Shared { base, ..self }
@@ -217,7 +225,7 @@ impl Shared {
         if self.prim() != Prim::I64 {
             return self.make_whole(ranks);
         }
-        let (me, p) = (ranks.rank(), ranks.size());
+        let me = ranks.rank();
         let base = self.array.as_ptr() as *mut i64;
         // SAFETY: these elements are this rank's, and the array's others are not looked at.
         let own = unsafe { std::slice::from_raw_parts(base.add(cuts[me]), cuts[me + 1] - cuts[me]) };
@@ -233,13 +241,10 @@ impl Shared {
         let word = |x: &i64| x.wrapping_sub(least).to_le_bytes();
         let packed: Vec<u8> =
             own.iter().flat_map(|x| word(x).into_iter().take(width).collect::<SmallVec<[u8; 8]>>()).collect();
-        let others = |r: usize| if r == me { 0 } else { cuts[r + 1] - cuts[r] };
-        let mut received: Vec<Vec<u8>> = (0..p).map(|r| vec![0; others(r) * width]).collect();
-        let send: Vec<&[u8]> = (0..p).map(|r| if r == me { &[][..] } else { &packed[..] }).collect();
-        let mut receive: Vec<&mut [u8]> = received.iter_mut().map(|r| &mut r[..]).collect();
-        ranks.exchange(&send, &mut receive).map_err(super::lost)?;
-        for (r, bytes) in received.iter().enumerate() {
-            for i in 0..others(r) {
+        let counts: Vec<usize> = cuts.windows(2).map(|c| (c[1] - c[0]) * width).collect();
+        let received = ranks.exchange_known(vec![packed; ranks.size()], &counts).map_err(super::lost)?;
+        for (r, bytes) in received.iter().enumerate().filter(|(r, _)| *r != me) {
+            for i in 0..cuts[r + 1] - cuts[r] {
                 let mut word = [0; 8];
                 word[..width].copy_from_slice(&bytes[i * width..(i + 1) * width]);
                 // SAFETY: elements of other ranks, which nobody reads now.
@@ -257,10 +262,17 @@ impl Shared {
         let Some(cuts) = self.cuts() else { return Ok(()) };
         let needed: Vec<Range<usize>> =
             (0..ranks.size()).map(|r| if r == 0 { 0..self.len() } else { cuts[r]..cuts[r + 1] }).collect();
-        if ranks.rank() == 0 {
+        self.fetch_apart(ranks, &needed)
+    }
+
+    /// As [`Shared::fetch`], for a rank that needs far more than its own elements.
+    pub fn fetch_apart(&self, ranks: &Ranks, needed: &[Range<usize>]) -> Result<(), RuntimeError> {
+        let Some(cuts) = self.cuts() else { return Ok(()) };
+        let me = ranks.rank();
+        if needed[me].len() > cuts[me + 1] - cuts[me] {
             self.array.use_all().map_err(|e| out_of_memory(e, Span::default()))?;
         }
-        self.fetch(ranks, &needed)
+        self.fetch(ranks, needed)
     }
 
     /// The array for changes of the elements between this rank's cuts, which it has, copied if somebody else holds it, and the cuts: elements of other
@@ -317,6 +329,26 @@ impl Dist {
         }
         self.ranks.broadcast(owner, &mut word[..size]).map_err(super::lost)?;
         Ok(Scalar::from_bits(a.prim(), u64::from_le_bytes(word)))
+    }
+}
+
+/// The same elements of arrays, as bytes, one array after the other.
+pub fn of_each<'a>(arrays: impl IntoIterator<Item = &'a Array>, elements: Range<usize>) -> Vec<u8> {
+    let bytes = |a: &'a Array| &a.bytes()[elements.start * a.prim().size()..elements.end * a.prim().size()];
+    arrays.into_iter().flat_map(bytes).copied().collect()
+}
+
+/// Sets the same elements of arrays, which are this operation's, from such bytes.
+pub fn set_each(arrays: &[Array], elements: Range<usize>, bytes: &[u8]) {
+    let mut at = 0;
+    for a in arrays {
+        let size = a.prim().size();
+        let part = &bytes[at..at + elements.len() * size];
+        // SAFETY: the elements are inside the array, which nobody else reads now.
+        unsafe {
+            std::ptr::copy_nonoverlapping(part.as_ptr(), a.as_ptr().add(elements.start * size), part.len())
+        };
+        at += part.len();
     }
 }
 

@@ -23,7 +23,8 @@ struct Kept {
 impl Cut<'_, '_> {
     pub fn filter(&mut self, prims: &[Prim]) -> Results<Dist> {
         let kept = self.keep(prims);
-        let mut kept = self.agree(kept)?;
+        let (rows, total) = (self.launch.space.rows, self.launch.space.total);
+        let mut kept = self.agree(rows + prims.len() * total, kept)?;
         let own: usize = kept.chunks.iter().map(|c| c.1).sum();
         self.count_shared_rows(&mut kept)?;
         let all = self.ranks().all_gather_number(own as u64).map_err(lost)?;

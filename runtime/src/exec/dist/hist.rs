@@ -1,7 +1,7 @@
-//! Histograms. If all ranks have the destinations, these are small, and grouping does not change results, each rank fills its own, and these are
-//! combined in the order of ranks; else indices and values go to the ranks that have the elements. Chunks of positions that the processor would
-//! combine separately are combined separately here, too.
+//! Histograms. If destinations are small compared with the space, ranks fill some of their own and combine these ([`bins`](super::bins)); else indices and
+//! values go to the ranks that have the elements. Chunks of positions that the processor would combine separately are combined separately here, too.
 
+use super::bins::Bins;
 use super::kernel::Cut;
 use super::lists::{List, Received};
 use super::taken::Taken;
@@ -17,6 +17,7 @@ use crate::exec::launch::{Arrays, Launch, as_row};
 use crate::exec::space::Chunk;
 use crate::plan::{Fold, ForRanks, Kernel, Operand};
 use smallvec::smallvec;
+use std::ops::Range;
 
 impl Run<'_, Dist> {
     pub fn histogram(
@@ -31,14 +32,10 @@ impl Run<'_, Dist> {
         let len = dests.iter().map(Held::len).min().unwrap_or(0);
         let alone = self.alone();
         let mut frame = taken.frame.clone();
-        let few = if dests.iter().all(Shared::is_whole) { self.few(k, &frame, (len, exact))? } else { None };
-        let made = if let Some(groups) = few {
-            let hull =
-                |g: &Vec<Chunk>| Chunk { row_hi: g[g.len() - 1].row_hi, hi: g[g.len() - 1].hi, ..g[0] };
-            let nothing = Chunk { row_lo: 0, row_hi: 0, lo: 0, hi: 0, part: None };
-            let parts = groups.iter().map(|g| if g.is_empty() { nothing } else { hull(g) }).collect();
-            let cut = self.cut(Some(parts), &alone, (k, k), info, scalars, taken, span)?;
-            self.few_bins(cut, (fold, exact), &frame, (groups, dests))?
+        let made = if let Some(chunks) = self.few(k, &frame, (len, exact))? {
+            let cut = self.cut(None, &alone, (k, k), info, scalars, taken, span)?;
+            let bins = Bins::new(chunks, &cut, len);
+            bins.fill_and_combine(cut, (fold, exact), &frame, dests)?
         } else {
             let cut = self.cut(None, &alone, (k, listed), info, scalars, taken, span)?;
             let (cut, lists) = cut.lists(&mut taken.frame)?;
@@ -49,13 +46,13 @@ impl Run<'_, Dist> {
         Ok(made.into_iter().map(HostValue::Array).collect())
     }
 
-    /// The chunks of each rank, if they fill destinations of their own: where grouping shows, the processor's chunks.
+    /// The chunks of positions that fill destinations of their own, if these are small: where grouping shows, the processor's chunks.
     fn few(
         &self,
         k: &Kernel,
         frame: &Frame<Cpu>,
         (len, exact): (usize, bool),
-    ) -> Result<Option<Vec<Vec<Chunk>>>, RuntimeError> {
+    ) -> Result<Option<Vec<Chunk>>, RuntimeError> {
         let alone = self.alone();
         let launch = alone.prepare(k, &mut frame.clone(), Span::default())?;
         let (space, p) = (&launch.space, self.ranks().size());
@@ -63,87 +60,10 @@ impl Run<'_, Dist> {
             return Ok(None);
         }
         if exact {
-            return Ok(Some(space.position_parts(p).into_iter().map(|part| vec![part]).collect()));
+            return Ok(Some(space.position_parts(p)));
         }
         let chunks = chunks_of(space, len);
-        let of = |r: usize| chunks[chunks.len() * r / p..chunks.len() * (r + 1) / p].to_vec();
-        Ok((chunks.len() > 1).then(|| (0..p).map(of).collect()))
-    }
-
-    /// Every rank fills destinations of its own, one for each of its chunks.
-    fn few_bins(
-        &self,
-        mut cut: Cut,
-        (fold, exact): (&Fold, bool),
-        frame: &Frame<Cpu>,
-        (groups, dests): (Vec<Vec<Chunk>>, Vec<Shared>),
-    ) -> Result<Vec<Shared>, RuntimeError> {
-        let len = dests.iter().map(Held::len).min().unwrap_or(0);
-        let own = &groups[self.ranks().rank()];
-        let filled = self.fill(&mut cut, (fold, exact), frame, (own, &dests));
-        let filled = cut.agree(filled)?;
-        self.count(|c| *c += cut.launch.base_cost());
-        // Per destination, the copies of all ranks.
-        let mut copies: Vec<Vec<Array>> = vec![Vec::new(); groups.iter().map(Vec::len).sum()];
-        for (i, dest) in dests.iter().enumerate() {
-            let bytes = len.saturating_mul(dest.prim().size());
-            let own = filled.iter().flat_map(|copy| copy[i].bytes().iter().copied()).collect();
-            let counts: Vec<usize> = groups.iter().map(|g| g.len() * bytes).collect();
-            let all = cut.gather_counted(own, &counts)?;
-            for (copies, bytes) in copies.iter_mut().zip(all.chunks(bytes.max(1))) {
-                let mut copy = Array::uninit(dest.prim(), len);
-                copy.bytes_mut().copy_from_slice(bytes);
-                copies.push(copy);
-            }
-        }
-        let mut made = Vec::new();
-        for dest in dests {
-            made.push(self.for_update(dest, len, true, cut.span)?.0);
-        }
-        if !exact {
-            // The first chunk has begun with the destinations.
-            for (a, first) in made.iter_mut().zip(&copies.remove(0)) {
-                let bytes = first.bytes();
-                a.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
-            }
-        }
-        set_destinations(&mut cut.launch, len, &made);
-        if len > 0 {
-            copies.iter().for_each(|copy| combine(&cut.launch, fold, copy, 0..len));
-        }
-        cut.launch.check()?;
-        Ok(made.into_iter().map(Shared::from).collect())
-    }
-
-    /// Destinations with what each of this rank's chunks says.
-    fn fill(
-        &self,
-        cut: &mut Cut,
-        (fold, exact): (&Fold, bool),
-        frame: &Frame<Cpu>,
-        (own, dests): (&[Chunk], &[Shared]),
-    ) -> Result<Vec<Vec<Array>>, RuntimeError> {
-        let len = dests.iter().map(Held::len).min().unwrap_or(0);
-        cut.launch.set_initial(fold, frame)?;
-        let alone = self.alone();
-        let mut filled = Vec::new();
-        for chunk in own {
-            let begin = |(x, dest): (&Operand, &Shared)| {
-                let begun = match !exact && chunk.lo == 0 {
-                    true => dest.array().try_slice(0, len),
-                    false => alone.replicate(len, frame.scalar(*x)?),
-                };
-                begun.map_err(|e| super::out_of_memory(e, cut.span))
-            };
-            let copy = fold.neutral.iter().zip(dests).map(begin);
-            let copy = copy.collect::<Result<Vec<Array>, RuntimeError>>()?;
-            set_destinations(&mut cut.launch, len, &copy);
-            if chunk.lo < chunk.hi {
-                cut.launch.run_chunk(cut.launch.kernel.code, &cut.launch.env, chunk);
-            }
-            filled.push(copy);
-        }
-        Ok(filled)
+        Ok((chunks.len() > 1).then(|| chunks.to_vec()))
     }
 
     /// Indices and values go to the ranks that have the elements.
@@ -190,16 +110,12 @@ impl Run<'_, Dist> {
             self.device.agree(failed.err())?;
         }
         drop(arrays);
-        let shared = |(a, cuts): (Array, Option<Vec<usize>>)| match cuts {
-            Some(cuts) => Shared::distributed(a, cuts),
-            None => a.into(),
-        };
-        Ok(made.into_iter().map(shared).collect())
+        Ok(made.into_iter().map(Shared::updated).collect())
     }
 }
 
 /// Destinations in the environment, as a histogram has them.
-fn set_destinations(launch: &mut Launch, len: usize, arrays: &[Array]) {
+pub fn set_destinations(launch: &mut Launch, len: usize, arrays: &[Array]) {
     let first = launch.kernel.layout.outputs_at();
     launch.env[first] = len as u64;
     write_addresses(&mut launch.env[first + 1..], arrays);
@@ -207,7 +123,7 @@ fn set_destinations(launch: &mut Launch, len: usize, arrays: &[Array]) {
 }
 
 /// Combines these elements of copies with the destinations.
-fn combine(launch: &Launch, fold: &Fold, copy: &[Array], elements: std::ops::Range<usize>) {
+pub fn combine(launch: &Launch, fold: &Fold, copy: &[Array], elements: Range<usize>) {
     let mut env = launch.env.clone();
     write_addresses(&mut env[launch.kernel.layout.partials_at()..], copy);
     let all = Chunk { row_lo: 0, row_hi: 1, lo: elements.start, hi: elements.end, part: None };

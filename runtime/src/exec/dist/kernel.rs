@@ -150,13 +150,12 @@ impl<'k> Cut<'_, 'k> {
         self.parts[self.ranks().rank()]
     }
 
-    /// Fails on all ranks if a check has failed on one, or memory was short there.
-    pub fn agree<T>(&self, result: Result<T, RuntimeError>) -> Result<T, RuntimeError> {
+    /// Fails on all ranks if a check has failed on one, or memory was short there, if all of them together have asked for so many elements.
+    pub fn agree<T>(&self, elements: usize, result: Result<T, RuntimeError>) -> Result<T, RuntimeError> {
         let device = &self.run.device;
         let result = result.and_then(|x| self.launch.check().map(|()| x));
-        let bytes = self.launch.space.total.saturating_add(self.launch.space.rows).saturating_mul(8);
         if self.launch.kernel.checks.is_empty() {
-            return device.settle(bytes, result);
+            return device.settle(elements.saturating_mul(8), result);
         }
         match result {
             Ok(x) => device.agree(None).map(|()| x),
@@ -184,7 +183,7 @@ impl<'k> Cut<'_, 'k> {
                 launch.run_chunk(launch.kernel.code, &launch.env, &chunks[i]);
             });
         }
-        self.agree(outputs)
+        self.agree(self.launch.space.total, outputs)
     }
 
     /// Computes this rank's results of a product of matrices: whether it is one.

@@ -53,7 +53,7 @@ impl List<'_> {
                 self.write(index, pos, &mut send[owner]);
             }
         }
-        let bytes = ranks.exchange_unknown(&send).map_err(lost)?;
+        let bytes = ranks.exchange_unknown(send).map_err(lost)?;
         Ok(Received { bytes, sizes: self.sizes() })
     }
 
@@ -71,7 +71,7 @@ impl List<'_> {
                 self.write(index, pos, &mut own);
             }
         }
-        let bytes = ranks.exchange_unknown(&vec![own; ranks.size()]).map_err(lost)?;
+        let bytes = ranks.exchange_unknown(vec![own; ranks.size()]).map_err(lost)?;
         Ok(Received { bytes, sizes: self.sizes() })
     }
 }

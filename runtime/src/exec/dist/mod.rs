@@ -11,6 +11,7 @@
 
 mod agree;
 mod array;
+mod bins;
 mod filter;
 mod hist;
 mod kernel;

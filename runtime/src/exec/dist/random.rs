@@ -288,7 +288,7 @@ impl Run<'_, Dist> {
         if all == 0 {
             return Ok(Some(Requests { own: asked, others: vec![Runs::default(); ranks.size()] }));
         }
-        let received = ranks.exchange_unknown(&words).map_err(lost)?;
+        let received = ranks.exchange_unknown(words).map_err(lost)?;
         let others = received.iter().map(|bytes| Runs::from_words(bytes)).collect();
         Ok(Some(Requests { own: asked, others }))
     }

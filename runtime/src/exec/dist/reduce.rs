@@ -1,6 +1,7 @@
 //! Reductions along rows: the parts of giant rows are reduced where they are, and combined in order by the rank where the row begins.
 
 use super::Shared;
+use super::array::set_each;
 use super::kernel::Cut;
 use crate::array::Array;
 use crate::check::RuntimeError;
@@ -15,9 +16,12 @@ use crate::plan::Fold;
 impl Cut<'_, '_> {
     pub fn reduce(&mut self, fold: &Fold, frame: &Frame<Cpu>) -> Results<super::Dist> {
         let results = self.reduce_rows(fold, frame);
-        let (arrays, own) = self.agree(results)?;
+        // The results, and where each element has one, those.
+        let (rows, total) = (self.launch.space.rows, self.launch.space.total);
+        let elements = fold.prims.len() * (rows + self.ranks().size()) + fold.elems.len() * total;
+        let (arrays, own) = self.agree(elements, results)?;
         let (combined, parts) = self.combine(fold, own)?;
-        self.agree(combined)?;
+        self.agree(0, combined)?;
         let results: Vec<HostValue> = arrays.iter().cloned().map(HostValue::Array).collect();
         self.run.count(|c| *c += self.launch.cost(&results));
         drop(results);
@@ -85,13 +89,15 @@ impl Cut<'_, '_> {
         if number == 0 {
             return Ok((Ok(()), 0));
         }
-        let mut partials = Vec::new();
-        for a in own {
-            let counts: Vec<usize> = parts.iter().map(|p| p.len() * a.prim().size()).collect();
-            let bytes = self.gather_counted(a.bytes().to_vec(), &counts)?;
-            let mut all = Array::uninit(a.prim(), number);
-            all.bytes_mut().copy_from_slice(&bytes);
-            partials.push(all);
+        let width: usize = own.iter().map(|a| a.prim().size()).sum();
+        let counts: Vec<usize> = parts.iter().map(|p| p.len() * width).collect();
+        let bytes = self.gather_counted(own.iter().flat_map(|a| a.bytes()).copied().collect(), &counts)?;
+        let partials: Vec<Array> = own.iter().map(|a| Array::uninit(a.prim(), number)).collect();
+        let (mut first, mut rest) = (0, &bytes[..]);
+        for (of, n) in parts.iter().zip(counts) {
+            let (bytes, after) = rest.split_at(n);
+            set_each(&partials, first..first + of.len(), bytes);
+            (first, rest) = (first + of.len(), after);
         }
         let at = self.launch.kernel.layout.partials_at();
         for (word, a) in self.launch.env[at..].iter_mut().zip(&partials) {

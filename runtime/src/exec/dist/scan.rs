@@ -58,7 +58,7 @@ impl Cut<'_, '_> {
             let before = if let Before::Prefix(bits) = &before { Some(&bits[..]) } else { None };
             self.launch.scan_all(fold, codes, &chunks, before);
         }
-        self.agree(Ok(arrays))
+        self.agree(0, Ok(arrays))
     }
 
     fn scan_outputs(

@@ -100,11 +100,7 @@ impl Run<'_, Dist> {
                 unsafe { std::ptr::copy_nonoverlapping(x.as_ptr(), a.0.as_ptr().add(i * x.len()), x.len()) };
             }
         });
-        let shared = |(a, cuts): (Array, Option<Vec<usize>>)| match cuts {
-            Some(cuts) => Shared::distributed(a, cuts),
-            None => a.into(),
-        };
-        Ok(made.into_iter().map(shared).collect())
+        Ok(made.into_iter().map(Shared::updated).collect())
     }
 
     /// An array that is about to be updated: whole, or with even cuts of its first `len` elements.

@@ -151,7 +151,7 @@ impl Run<'_, Dist> {
         let size = a.prim().size();
         let send: Vec<Vec<u8>> =
             ranges.iter().map(|r| a.bytes()[r.start * size..r.end * size].to_vec()).collect();
-        let all = self.ranks().exchange_unknown(&send).map_err(lost)?;
+        let all = self.ranks().exchange_unknown(send).map_err(lost)?;
         let mut together = Array::uninit(a.prim(), all.iter().map(Vec::len).sum::<usize>() / size);
         let mut rest = together.bytes_mut();
         for part in &all {

@@ -1,0 +1,222 @@
+//! Histograms with few places. Each chunk of positions fills destinations of its own; then each rank combines some elements of those of all chunks, in
+//! order. A chunk that lies on several ranks is filled by one after the other: the earlier one sends what it has to the next.
+
+use super::array::{of_each, set_each};
+use super::hist::{combine, set_destinations};
+use super::kernel::Cut;
+use super::{Shared, even_cuts, lost};
+use crate::array::Array;
+use crate::check::RuntimeError;
+use crate::exec::cpu::Cpu;
+use crate::exec::device::Held;
+use crate::exec::frame::Frame;
+use crate::exec::launch::Arrays;
+use crate::exec::out_of_memory;
+use crate::exec::space::{Chunk, Space};
+use crate::plan::Fold;
+use std::ops::Range;
+
+/// The positions of a chunk that lie on one rank.
+struct Piece {
+    rank: usize,
+    positions: Chunk,
+}
+
+/// A chunk that is being filled on this rank.
+struct Filling<'a> {
+    pieces: &'a [Piece],
+    /// Of this rank's piece.
+    number: usize,
+    copy: Arrays,
+}
+
+impl Filling<'_> {
+    /// True if the chunk does not end on this rank.
+    fn goes_on(&self) -> bool {
+        self.number + 1 < self.pieces.len()
+    }
+}
+
+/// A histogram with `len` places.
+pub struct Bins {
+    len: usize,
+    /// The elements that each rank combines.
+    cuts: Vec<usize>,
+    /// Per chunk, its pieces in order.
+    chunks: Vec<Vec<Piece>>,
+}
+
+impl Bins {
+    pub fn new(chunks: Vec<Chunk>, cut: &Cut, len: usize) -> Bins {
+        let pieces = |c: &Chunk| pieces(c, &cut.parts, &cut.launch.space);
+        let chunks = chunks.iter().map(pieces).filter(|p| !p.is_empty()).collect();
+        Bins { len, cuts: even_cuts(len, cut.ranks().size()), chunks }
+    }
+
+    /// The destinations with what all positions say.
+    pub fn fill_and_combine(
+        &self,
+        mut cut: Cut,
+        (fold, exact): (&Fold, bool),
+        frame: &Frame<Cpu>,
+        dests: Vec<Shared>,
+    ) -> Result<Vec<Shared>, RuntimeError> {
+        cut.launch.set_initial(fold, frame)?;
+        let begun = self.begin(&cut, (fold, exact), frame, &dests);
+        let elements = self.chunks.len().saturating_mul(self.len * dests.len());
+        let begun = cut.agree(elements, begun)?;
+        let filled = self.fill(&mut cut, begun)?;
+        cut.agree(0, Ok(()))?;
+        cut.run.count(|c| *c += cut.launch.base_cost());
+        let copies = self.exchanged(&cut, &filled, &dests);
+        drop(filled);
+        let mut copies = cut.run.device.settle(elements.saturating_mul(8), copies)?;
+        let is_small = !cut.run.device.is_large(self.len);
+        let mut made = Vec::new();
+        for dest in dests {
+            made.push(cut.run.for_update(dest, self.len, is_small, cut.span)?);
+        }
+        let arrays: Vec<Array> = made.iter().map(|m| m.0.clone()).collect();
+        let here = self.here(&cut);
+        if !here.is_empty() {
+            if !exact && !copies.is_empty() {
+                set_each(&arrays, here.clone(), &of_each(&copies.remove(0), here.clone()));
+            }
+            set_destinations(&mut cut.launch, self.len, &arrays);
+            copies.iter().for_each(|copy| combine(&cut.launch, fold, copy, here.clone()));
+        }
+        cut.agree(0, Ok(()))?;
+        if is_small {
+            self.tell_all(&cut, &arrays)?;
+        }
+        drop(arrays);
+        Ok(made.into_iter().map(Shared::updated).collect())
+    }
+
+    /// The elements that this rank combines.
+    fn here(&self, cut: &Cut) -> Range<usize> {
+        let me = cut.ranks().rank();
+        self.cuts[me]..self.cuts[me + 1]
+    }
+
+    /// Destinations for each of the pieces on this rank, in the order of chunks. Where grouping shows, those of the first chunk are the program's.
+    fn begin(
+        &self,
+        cut: &Cut,
+        (fold, exact): (&Fold, bool),
+        frame: &Frame<Cpu>,
+        dests: &[Shared],
+    ) -> Result<Vec<Arrays>, RuntimeError> {
+        let ranks = cut.ranks();
+        let first = self.chunks.first().map(|pieces| pieces[0].rank).filter(|_| !exact);
+        if let Some(first) = first {
+            let needed: Vec<_> =
+                (0..ranks.size()).map(|r| 0..if r == first { self.len } else { 0 }).collect();
+            dests.iter().try_for_each(|d| d.fetch_apart(ranks, &needed))?;
+        }
+        let alone = cut.run.alone();
+        let mut begun = Vec::new();
+        for (c, pieces) in self.chunks.iter().enumerate() {
+            for (k, _) in pieces.iter().enumerate().filter(|(_, p)| p.rank == ranks.rank()) {
+                let is_first = c == 0 && k == 0 && !exact;
+                let begin = |(x, dest): (&_, &Shared)| {
+                    let begun = match is_first {
+                        true => dest.array().try_slice(0, self.len),
+                        false => alone.replicate(self.len, frame.scalar(*x)?),
+                    };
+                    begun.map_err(|e| out_of_memory(e, cut.span))
+                };
+                begun.push(fold.neutral.iter().zip(dests).map(begin).collect::<Result<Arrays, _>>()?);
+            }
+        }
+        Ok(begun)
+    }
+
+    /// Runs the pieces on this rank; the destinations of the chunks that end here, in order.
+    fn fill(&self, cut: &mut Cut, begun: Vec<Arrays>) -> Result<Vec<Arrays>, RuntimeError> {
+        let me = cut.ranks().rank();
+        let number = |pieces: &Vec<Piece>| pieces.iter().position(|p| p.rank == me);
+        let own = self.chunks.iter().filter_map(|pieces| Some((pieces, number(pieces)?)));
+        let own = own.zip(begun).map(|((pieces, number), copy)| Filling { pieces, number, copy });
+        let own: Vec<Filling> = own.collect();
+        // What the next rank waits for comes first, then what the one after it may wait for.
+        let begun = own.last().filter(|f| f.number == 0 && f.goes_on());
+        let continued = own.first().filter(|f| f.number > 0);
+        begun.iter().for_each(|f| self.run(cut, f));
+        self.pass_on(cut, begun, continued)?;
+        if let Some(f) = continued {
+            self.run(cut, f);
+            self.pass_on(cut, Some(f).filter(|f| f.goes_on()), None)?;
+        }
+        own.iter().filter(|f| f.number == 0 && !f.goes_on()).for_each(|f| self.run(cut, f));
+        Ok(own.into_iter().filter(|f| !f.goes_on()).map(|f| f.copy).collect())
+    }
+
+    fn run(&self, cut: &mut Cut, f: &Filling) {
+        let launch = &mut cut.launch;
+        set_destinations(launch, self.len, &f.copy);
+        launch.run_chunk(launch.kernel.code, &launch.env, &f.pieces[f.number].positions);
+    }
+
+    /// Sends destinations to the rank that goes on with them, and gets those with which this one does.
+    fn pass_on(&self, cut: &Cut, to: Option<&Filling>, from: Option<&Filling>) -> Result<(), RuntimeError> {
+        let p = cut.ranks().size();
+        let (mut send, mut counts) = (vec![Vec::new(); p], vec![0; p]);
+        if let Some(f) = to {
+            send[f.pieces[f.number + 1].rank] = of_each(&f.copy, 0..self.len);
+        }
+        let before = from.map(|f| (f.pieces[f.number - 1].rank, &f.copy));
+        if let Some((rank, copy)) = before {
+            counts[rank] = copy.iter().map(|a| a.bytes().len()).sum();
+        }
+        let received = cut.ranks().exchange_known(send, &counts).map_err(lost)?;
+        before.iter().for_each(|(rank, copy)| set_each(copy, 0..self.len, &received[*rank]));
+        Ok(())
+    }
+
+    /// This rank's elements of the destinations of all chunks, in order: each rank sends the others theirs.
+    fn exchanged(
+        &self,
+        cut: &Cut,
+        own: &[Arrays],
+        dests: &[Shared],
+    ) -> Result<Vec<Vec<Array>>, RuntimeError> {
+        let here = self.here(cut);
+        let send = self.cuts.windows(2).map(|c| of_each(own.iter().flatten(), c[0]..c[1])).collect();
+        let width = here.len() * dests.iter().map(|d| d.prim().size()).sum::<usize>();
+        let ends = self.chunks.iter().filter_map(|pieces| pieces.last());
+        let mut counts = vec![0; cut.ranks().size()];
+        ends.for_each(|p| counts[p.rank] += width);
+        let received = cut.ranks().exchange_known(send, &counts).map_err(lost)?;
+        let copy = |bytes: &[u8]| {
+            let parts = dests.iter().map(|d| Array::try_part(d.prim(), self.len, here.len()));
+            let parts = parts.collect::<Result<Vec<Array>, _>>().map_err(|e| out_of_memory(e, cut.span))?;
+            set_each(&parts, here.clone(), bytes);
+            Ok(parts)
+        };
+        received.iter().flat_map(|bytes| bytes.chunks_exact(width.max(1))).map(copy).collect()
+    }
+
+    /// Each rank's elements of the results, to all.
+    fn tell_all(&self, cut: &Cut, arrays: &[Array]) -> Result<(), RuntimeError> {
+        let sizes: usize = arrays.iter().map(|a| a.prim().size()).sum();
+        let counts: Vec<usize> = self.cuts.windows(2).map(|c| (c[1] - c[0]) * sizes).collect();
+        let all = cut.gather_counted(of_each(arrays, self.here(cut)), &counts)?;
+        let mut rest = &all[..];
+        for (c, n) in self.cuts.windows(2).zip(counts) {
+            let (bytes, after) = rest.split_at(n);
+            set_each(arrays, c[0]..c[1], bytes);
+            rest = after;
+        }
+        Ok(())
+    }
+}
+
+/// The pieces of a chunk.
+fn pieces(chunk: &Chunk, parts: &[Chunk], space: &Space) -> Vec<Piece> {
+    let on = |(rank, part): (usize, &Chunk)| {
+        let (lo, hi) = (chunk.lo.max(part.lo), chunk.hi.min(part.hi));
+        (lo < hi).then(|| Piece { rank, positions: space.chunk(lo..hi) })
+    };
+    parts.iter().enumerate().filter_map(on).collect()
+}
