@@ -1,5 +1,7 @@
 //! MPI as the transport between ranks.
 
+use mpi::Count;
+use mpi::datatype::PartitionMut;
 use mpi::environment::Universe;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
@@ -80,6 +82,15 @@ impl Transport for Mpi {
     fn all_gather(&self, own: &[u8]) -> Result<Vec<u8>, Lost> {
         let mut all = vec![0; own.len() * self.size];
         self.world.all_gather_into(own, &mut all[..]);
+        Ok(all)
+    }
+
+    fn all_gather_counted(&self, own: &[u8], counts: &[usize]) -> Result<Vec<u8>, Lost> {
+        let mut all = vec![0; counts.iter().sum()];
+        let starts = counts.iter().scan(0, |next, n| Some(std::mem::replace(next, *next + *n as Count)));
+        let starts: Vec<Count> = starts.collect();
+        let counts: Vec<Count> = counts.iter().map(|n| *n as Count).collect();
+        self.world.all_gather_varcount_into(own, &mut PartitionMut::new(&mut all[..], counts, starts));
         Ok(all)
     }
 }

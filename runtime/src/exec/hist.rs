@@ -37,14 +37,27 @@ impl Run<'_> {
         let len = results.iter().map(Array::len).min().unwrap_or(0);
         let first = launch.kernel.layout.outputs_at() + 1;
         launch.env.copy_within(first..first + results.len(), first + results.len());
-        let total = launch.space.total;
-        let chunks = match exact {
-            true => in_copies(&launch.space, len, COPIES.min(launch.threads)),
-            false => chunks_of(&launch.space, len),
-        };
-        let both = any_order && len <= FEW && len <= total / 32;
-        self.private_copies(launch, &chunks, fold, frame, (len, both))?;
+        let whole = launch.space.whole();
+        if exact {
+            self.in_any_grouping(launch, &whole, fold, frame, (len, any_order))?;
+        } else {
+            self.private_copies(launch, &chunks_of(&launch.space, len), fold, frame, (len, false))?;
+        }
         Ok(results.into_iter().map(HostValue::Array).collect())
+    }
+
+    /// Runs some positions in as many chunks as there are threads for.
+    pub fn in_any_grouping(
+        &self,
+        launch: &Launch,
+        part: &Chunk,
+        fold: &Fold,
+        frame: &Frame,
+        (len, any_order): (usize, bool),
+    ) -> Result<(), RuntimeError> {
+        let chunks = in_copies(&launch.space, part, len, COPIES.min(launch.threads));
+        let both = any_order && len <= FEW && len <= (part.hi - part.lo) / 32;
+        self.private_copies(launch, &chunks, fold, frame, (len, both))
     }
 
     /// Runs the chunks, with one table of the destinations each or with two; the very first are the destinations themselves.
@@ -87,17 +100,18 @@ impl Run<'_> {
     }
 }
 
-/// Chunks with copies of `len` places of their own: at most so many.
-fn in_copies(space: &Space, len: usize, copies: usize) -> Chunks {
-    let one = space.total < 4 * space.part() || len * copies > space.total / 2;
-    space.stepped_chunks(if one { 1 } else { copies })
+/// Chunks of a part with copies of `len` places of their own: at most so many.
+fn in_copies(space: &Space, part: &Chunk, len: usize, copies: usize) -> Chunks {
+    let elements = part.hi - part.lo;
+    let one = elements < 4 * space.part() || len * copies > elements / 2;
+    space.stepped_chunks(part, if one { 1 } else { copies })
 }
 
 /// The chunks of a space that are combined separately, where that changes results.
 pub fn chunks_of(space: &Space, len: usize) -> Chunks {
     let large = space.total / (4 * space.part()).max(PER_PLACE * len);
     let more = if large > COPIES { 1 << large.ilog2() } else { COPIES };
-    in_copies(space, len, more.min(MOST))
+    in_copies(space, &space.whole(), len, more.min(MOST))
 }
 
 pub fn write_addresses(words: &mut [u64], arrays: &[Array]) {

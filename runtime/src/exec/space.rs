@@ -153,13 +153,13 @@ impl Space {
         Chunk { row_lo: 0, row_hi: self.rows, lo: 0, hi: self.total, part: None }
     }
 
-    /// At most `n` chunks of about equally many elements, which begin where parts of ranks do if they are large. Empty rows may be in none.
-    pub fn stepped_chunks(&self, n: usize) -> Chunks {
-        let step = if self.total / n.max(1) >= 4 * STEP { STEP } else { 1 };
-        self.element_chunks_of(&self.whole(), n, step)
+    /// At most `n` chunks of a part, of about equally many elements, which begin where parts of ranks do if they are large. Empty rows may be in none.
+    pub fn stepped_chunks(&self, part: &Chunk, n: usize) -> Chunks {
+        let step = if (part.hi - part.lo) / n.max(1) >= 4 * STEP { STEP } else { 1 };
+        self.element_chunks_of(part, n, step)
     }
 
-    /// The same for a part of the space, of which each begins at a multiple of `step`.
+    /// The same, each of which begins a multiple of `step` after the part.
     fn element_chunks_of(&self, part: &Chunk, n: usize, step: usize) -> Chunks {
         let elements = part.hi - part.lo;
         let n = n.min(elements).max(1);

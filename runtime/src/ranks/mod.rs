@@ -77,6 +77,16 @@ impl Ranks {
         self.transport.all_gather(own)
     }
 
+    /// Bytes of every rank, `counts[r]` of rank `r`, in the order of ranks.
+    pub fn all_gather_counted(&self, own: &[u8], counts: &[usize]) -> Result<Vec<u8>, Lost> {
+        if counts.iter().sum::<usize>() > ROUND {
+            return Ok(self.exchange_known(vec![own.to_vec(); self.size()], counts)?.concat());
+        }
+        let others = self.size() - 1;
+        self.traffic.sent(own.len() * others, if own.is_empty() { 0 } else { others });
+        self.transport.all_gather_counted(own, counts)
+    }
+
     /// A number of every rank.
     pub fn all_gather_number(&self, own: u64) -> Result<Vec<u64>, Lost> {
         let all = self.all_gather(&own.to_le_bytes())?;
@@ -155,6 +165,16 @@ mod tests {
             let all = on(p, |r| r.all_gather_number(r.rank() as u64 * 1000).expect("all"));
             let expected: Vec<u64> = (0..p as u64).map(|r| r * 1000).collect();
             assert!(all.iter().all(|x| *x == expected));
+        }
+    }
+
+    #[test]
+    fn bytes_of_all_ranks() {
+        for unit in [1, ROUND / 3] {
+            let counts = [2 * unit, 0, unit];
+            let all = on(3, |r| r.all_gather_counted(&vec![r.rank() as u8; counts[r.rank()]], &counts));
+            let expected = [vec![0; 2 * unit], vec![2; unit]].concat();
+            assert!(all.iter().all(|x| x.as_ref() == Ok(&expected)));
         }
     }
 

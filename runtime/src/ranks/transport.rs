@@ -45,15 +45,24 @@ pub trait Transport: Send + Sync + fmt::Debug {
 
     /// As many bytes of every rank, one after the other.
     fn all_gather(&self, own: &[u8]) -> Result<Vec<u8>, Lost> {
+        self.all_gather_counted(own, &vec![own.len(); self.size()])
+    }
+
+    /// Bytes of every rank, `counts[r]` of rank `r`, one after the other.
+    fn all_gather_counted(&self, own: &[u8], counts: &[usize]) -> Result<Vec<u8>, Lost> {
         let (me, p) = (self.rank(), self.size());
-        let mut all = vec![0; own.len() * p];
-        if own.is_empty() {
-            return Ok(all);
+        let mut all = vec![0; counts.iter().sum()];
+        let (mut receive, mut rest) = (nothing(p), &mut all[..]);
+        for (r, n) in counts.iter().enumerate() {
+            let (room, after) = rest.split_at_mut(*n);
+            rest = after;
+            if r == me {
+                room.copy_from_slice(own);
+            } else {
+                receive[r] = room;
+            }
         }
-        all[me * own.len()..][..own.len()].copy_from_slice(own);
         let send: Vec<&[u8]> = (0..p).map(|r| if r == me { &[][..] } else { own }).collect();
-        let mut receive: Vec<&mut [u8]> = all.chunks_mut(own.len()).collect();
-        receive[me] = &mut [];
         self.exchange(&send, &mut receive)?;
         Ok(all)
     }

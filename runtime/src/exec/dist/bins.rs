@@ -2,7 +2,7 @@
 //! order. A chunk that lies on several ranks is filled by one after the other: the earlier one sends what it has to the next.
 
 use super::array::{of_each, set_each};
-use super::hist::{combine, set_destinations};
+use super::hist::{Grouping, combine, set_destinations, with_destinations};
 use super::kernel::Cut;
 use super::{Shared, even_cuts, lost};
 use crate::array::Array;
@@ -11,10 +11,15 @@ use crate::exec::cpu::Cpu;
 use crate::exec::device::Held;
 use crate::exec::frame::Frame;
 use crate::exec::launch::Arrays;
-use crate::exec::out_of_memory;
 use crate::exec::space::{Chunk, Space};
+use crate::exec::{out_of_memory, threads};
 use crate::plan::Fold;
 use std::ops::Range;
+
+/// Ranks up to which a message to each of them takes no longer than an exchange among all in steps.
+const FEW_RANKS: usize = 16;
+/// Bytes that take as long as a message: 2 microseconds at 10 gigabytes a second.
+const LIKE_MESSAGE: usize = 20_000;
 
 /// The positions of a chunk that lie on one rank.
 struct Piece {
@@ -40,33 +45,43 @@ impl Filling<'_> {
 /// A histogram with `len` places.
 pub struct Bins {
     len: usize,
-    /// The elements that each rank combines.
+    /// The elements that each rank combines, unless each combines all.
     cuts: Vec<usize>,
+    /// All ranks get all copies.
+    is_for_all: bool,
     /// Per chunk, its pieces in order.
     chunks: Vec<Vec<Piece>>,
 }
 
 impl Bins {
-    pub fn new(chunks: Vec<Chunk>, cut: &Cut, len: usize) -> Bins {
+    /// With `width` bytes for each place.
+    pub fn new(chunks: &[Chunk], cut: &Cut, (len, width): (usize, usize)) -> Bins {
         let pieces = |c: &Chunk| pieces(c, &cut.parts, &cut.launch.space);
-        let chunks = chunks.iter().map(pieces).filter(|p| !p.is_empty()).collect();
-        Bins { len, cuts: even_cuts(len, cut.ranks().size()), chunks }
+        let chunks: Vec<Vec<Piece>> = chunks.iter().map(pieces).filter(|p| !p.is_empty()).collect();
+        let p = cut.ranks().size();
+        let is_tiny = chunks.len() * width * len <= p * LIKE_MESSAGE;
+        let is_for_all = p > FEW_RANKS && is_tiny && !cut.run.device.is_large(len);
+        Bins { len, cuts: even_cuts(len, p), is_for_all, chunks }
     }
 
     /// The destinations with what all positions say.
     pub fn fill_and_combine(
         &self,
         mut cut: Cut,
-        (fold, exact): (&Fold, bool),
+        (fold, grouping): (&Fold, Grouping),
         frame: &Frame<Cpu>,
         dests: Vec<Shared>,
     ) -> Result<Vec<Shared>, RuntimeError> {
         cut.launch.set_initial(fold, frame)?;
+        let exact = grouping.exact;
         let begun = self.begin(&cut, (fold, exact), frame, &dests);
         let elements = self.chunks.len().saturating_mul(self.len * dests.len());
         let begun = cut.agree(elements, begun)?;
-        let filled = self.fill(&mut cut, begun)?;
-        cut.agree(0, Ok(()))?;
+        let filled = match exact {
+            true => self.fill_part(&mut cut, (fold, grouping.any_order), frame, begun),
+            false => Ok(self.fill(&cut, begun)?),
+        };
+        let filled = cut.agree(elements, filled)?;
         cut.run.count(|c| *c += cut.launch.base_cost());
         let copies = self.exchanged(&cut, &filled, &dests);
         drop(filled);
@@ -86,7 +101,7 @@ impl Bins {
             copies.iter().for_each(|copy| combine(&cut.launch, fold, copy, here.clone()));
         }
         cut.agree(0, Ok(()))?;
-        if is_small {
+        if is_small && !self.is_for_all {
             self.tell_all(&cut, &arrays)?;
         }
         drop(arrays);
@@ -96,7 +111,7 @@ impl Bins {
     /// The elements that this rank combines.
     fn here(&self, cut: &Cut) -> Range<usize> {
         let me = cut.ranks().rank();
-        self.cuts[me]..self.cuts[me + 1]
+        if self.is_for_all { 0..self.len } else { self.cuts[me]..self.cuts[me + 1] }
     }
 
     /// Destinations for each of the pieces on this rank, in the order of chunks. Where grouping shows, those of the first chunk are the program's.
@@ -132,8 +147,24 @@ impl Bins {
         Ok(begun)
     }
 
+    /// Runs this rank's part.
+    fn fill_part(
+        &self,
+        cut: &mut Cut,
+        (fold, any_order): (&Fold, bool),
+        frame: &Frame<Cpu>,
+        begun: Vec<Arrays>,
+    ) -> Result<Vec<Arrays>, RuntimeError> {
+        let own = cut.own();
+        if let Some(copy) = begun.first() {
+            set_destinations(&mut cut.launch, self.len, copy);
+            cut.run.alone().in_any_grouping(&cut.launch, &own, fold, frame, (self.len, any_order))?;
+        }
+        Ok(begun)
+    }
+
     /// Runs the pieces on this rank; the destinations of the chunks that end here, in order.
-    fn fill(&self, cut: &mut Cut, begun: Vec<Arrays>) -> Result<Vec<Arrays>, RuntimeError> {
+    fn fill(&self, cut: &Cut, begun: Vec<Arrays>) -> Result<Vec<Arrays>, RuntimeError> {
         let me = cut.ranks().rank();
         let number = |pieces: &Vec<Piece>| pieces.iter().position(|p| p.rank == me);
         let own = self.chunks.iter().filter_map(|pieces| Some((pieces, number(pieces)?)));
@@ -142,20 +173,22 @@ impl Bins {
         // What the next rank waits for comes first, then what the one after it may wait for.
         let begun = own.last().filter(|f| f.number == 0 && f.goes_on());
         let continued = own.first().filter(|f| f.number > 0);
-        begun.iter().for_each(|f| self.run(cut, f));
+        self.run(cut, begun.as_slice());
         self.pass_on(cut, begun, continued)?;
-        if let Some(f) = continued {
-            self.run(cut, f);
-            self.pass_on(cut, Some(f).filter(|f| f.goes_on()), None)?;
-        }
-        own.iter().filter(|f| f.number == 0 && !f.goes_on()).for_each(|f| self.run(cut, f));
+        self.run(cut, continued.as_slice());
+        self.pass_on(cut, continued.filter(|f| f.goes_on()), None)?;
+        let others: Vec<&Filling> = own.iter().filter(|f| f.number == 0 && !f.goes_on()).collect();
+        self.run(cut, &others);
         Ok(own.into_iter().filter(|f| !f.goes_on()).map(|f| f.copy).collect())
     }
 
-    fn run(&self, cut: &mut Cut, f: &Filling) {
-        let launch = &mut cut.launch;
-        set_destinations(launch, self.len, &f.copy);
-        launch.run_chunk(launch.kernel.code, &launch.env, &f.pieces[f.number].positions);
+    fn run(&self, cut: &Cut, pieces: &[&Filling]) {
+        let launch = &cut.launch;
+        threads::run(launch.threads, pieces.len(), |i| {
+            let f = pieces[i];
+            let env = with_destinations(launch, self.len, &f.copy);
+            launch.run_chunk(launch.kernel.code, &env, &f.pieces[f.number].positions);
+        });
     }
 
     /// Sends destinations to the rank that goes on with them, and gets those with which this one does.
@@ -174,20 +207,24 @@ impl Bins {
         Ok(())
     }
 
-    /// This rank's elements of the destinations of all chunks, in order: each rank sends the others theirs.
+    /// The elements that this rank combines of the destinations of all chunks, in order: each rank sends the others theirs.
     fn exchanged(
         &self,
         cut: &Cut,
         own: &[Arrays],
         dests: &[Shared],
     ) -> Result<Vec<Vec<Array>>, RuntimeError> {
-        let here = self.here(cut);
-        let send = self.cuts.windows(2).map(|c| of_each(own.iter().flatten(), c[0]..c[1])).collect();
+        let (here, ranks) = (self.here(cut), cut.ranks());
         let width = here.len() * dests.iter().map(|d| d.prim().size()).sum::<usize>();
-        let ends = self.chunks.iter().filter_map(|pieces| pieces.last());
-        let mut counts = vec![0; cut.ranks().size()];
-        ends.for_each(|p| counts[p.rank] += width);
-        let received = cut.ranks().exchange_known(send, &counts).map_err(lost)?;
+        let mut counts = vec![0; ranks.size()];
+        self.chunks.iter().filter_map(|pieces| pieces.last()).for_each(|p| counts[p.rank] += width);
+        let elements = |elements: Range<usize>| of_each(own.iter().flatten(), elements);
+        let received = if self.is_for_all {
+            ranks.all_gather_counted(&elements(here.clone()), &counts).map(|all| vec![all])
+        } else {
+            ranks.exchange_known(self.cuts.windows(2).map(|c| elements(c[0]..c[1])).collect(), &counts)
+        };
+        let received = received.map_err(lost)?;
         let copy = |bytes: &[u8]| {
             let parts = dests.iter().map(|d| Array::try_part(d.prim(), self.len, here.len()));
             let parts = parts.collect::<Result<Vec<Array>, _>>().map_err(|e| out_of_memory(e, cut.span))?;
@@ -201,7 +238,8 @@ impl Bins {
     fn tell_all(&self, cut: &Cut, arrays: &[Array]) -> Result<(), RuntimeError> {
         let sizes: usize = arrays.iter().map(|a| a.prim().size()).sum();
         let counts: Vec<usize> = self.cuts.windows(2).map(|c| (c[1] - c[0]) * sizes).collect();
-        let all = cut.gather_counted(of_each(arrays, self.here(cut)), &counts)?;
+        let own = of_each(arrays, self.here(cut));
+        let all = cut.ranks().all_gather_counted(&own, &counts).map_err(lost)?;
         let mut rest = &all[..];
         for (c, n) in self.cuts.windows(2).zip(counts) {
             let (bytes, after) = rest.split_at(n);

@@ -13,29 +13,38 @@ use crate::exec::cpu::Cpu;
 use crate::exec::device::{Held, Results};
 use crate::exec::frame::{Frame, HostValue};
 use crate::exec::hist::{chunks_of, write_addresses};
-use crate::exec::launch::{Arrays, Launch, as_row};
+use crate::exec::launch::{Arrays, Env, Launch, as_row};
 use crate::exec::space::Chunk;
 use crate::plan::{Fold, ForRanks, Kernel, Operand};
 use smallvec::smallvec;
 use std::ops::Range;
 
+/// What does not change the results of a histogram: how values are grouped, and their order.
+#[derive(Clone, Copy)]
+pub struct Grouping {
+    pub exact: bool,
+    pub any_order: bool,
+}
+
 impl Run<'_, Dist> {
     pub fn histogram(
         &self,
         (k, listed): (&Kernel, &Kernel),
-        (dests, fold, exact): (&[Operand], &Fold, bool),
+        (dests, fold, grouping): (&[Operand], &Fold, Grouping),
         (info, scalars): (&ForRanks, &[i64]),
         taken: &mut Taken,
         span: Span,
     ) -> Results<Dist> {
+        let exact = grouping.exact;
         let dests = dests.iter().map(|d| taken.take_dest(*d, k)).collect::<Result<Vec<Shared>, _>>()?;
         let len = dests.iter().map(Held::len).min().unwrap_or(0);
         let alone = self.alone();
         let mut frame = taken.frame.clone();
         let made = if let Some(chunks) = self.few(k, &frame, (len, exact))? {
             let cut = self.cut(None, &alone, (k, k), info, scalars, taken, span)?;
-            let bins = Bins::new(chunks, &cut, len);
-            bins.fill_and_combine(cut, (fold, exact), &frame, dests)?
+            let width = dests.iter().map(|d| d.prim().size()).sum();
+            let bins = Bins::new(&chunks, &cut, (len, width));
+            bins.fill_and_combine(cut, (fold, grouping), &frame, dests)?
         } else {
             let cut = self.cut(None, &alone, (k, listed), info, scalars, taken, span)?;
             let (cut, lists) = cut.lists(&mut taken.frame)?;
@@ -116,10 +125,16 @@ impl Run<'_, Dist> {
 
 /// Destinations in the environment, as a histogram has them.
 pub fn set_destinations(launch: &mut Launch, len: usize, arrays: &[Array]) {
-    let first = launch.kernel.layout.outputs_at();
-    launch.env[first] = len as u64;
-    write_addresses(&mut launch.env[first + 1..], arrays);
-    write_addresses(&mut launch.env[first + 1 + arrays.len()..], arrays);
+    launch.env = with_destinations(launch, len, arrays);
+}
+
+/// The environment with these destinations.
+pub fn with_destinations(launch: &Launch, len: usize, arrays: &[Array]) -> Env {
+    let (first, mut env) = (launch.kernel.layout.outputs_at(), launch.env.clone());
+    env[first] = len as u64;
+    write_addresses(&mut env[first + 1..], arrays);
+    write_addresses(&mut env[first + 1 + arrays.len()..], arrays);
+    env
 }
 
 /// Combines these elements of copies with the destinations.

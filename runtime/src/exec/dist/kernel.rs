@@ -1,7 +1,7 @@
 //! Kernels on ranks.
 
 use super::taken::Taken;
-use super::{Dist, Shared, lost};
+use super::{Dist, Shared};
 use crate::array::Array;
 use crate::check::{RuntimeError, Span};
 use crate::exec::cpu::Cpu;
@@ -209,25 +209,6 @@ impl<'k> Cut<'_, 'k> {
             Ok(HostValue::Array(Shared::distributed(a, self.position_cuts(number(o)))))
         };
         arrays.into_iter().zip(outs).map(shared).collect()
-    }
-
-    /// As many bytes of every rank as `counts` say, one after the other.
-    pub fn gather_counted(&self, own: Vec<u8>, counts: &[usize]) -> Result<Vec<u8>, RuntimeError> {
-        let (me, p) = (self.ranks().rank(), counts.len());
-        let mut all = vec![0; counts.iter().sum()];
-        let mut receive: Vec<&mut [u8]> = Vec::with_capacity(p);
-        let mut rest = &mut all[..];
-        for (r, n) in counts.iter().enumerate() {
-            let (room, after) = rest.split_at_mut(*n);
-            rest = after;
-            if r == me {
-                room.copy_from_slice(&own);
-            }
-            receive.push(if r == me { &mut [] } else { room });
-        }
-        let send: Vec<&[u8]> = (0..p).map(|r| if r == me { &[][..] } else { &own[..] }).collect();
-        self.ranks().exchange(&send, &mut receive).map_err(lost)?;
-        Ok(all)
     }
 
     /// The rows whose results each rank has: those that begin in its part.

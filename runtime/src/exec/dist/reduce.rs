@@ -1,8 +1,8 @@
 //! Reductions along rows: the parts of giant rows are reduced where they are, and combined in order by the rank where the row begins.
 
-use super::Shared;
 use super::array::set_each;
 use super::kernel::Cut;
+use super::{Shared, lost};
 use crate::array::Array;
 use crate::check::RuntimeError;
 use crate::exec::cpu::Cpu;
@@ -91,7 +91,8 @@ impl Cut<'_, '_> {
         }
         let width: usize = own.iter().map(|a| a.prim().size()).sum();
         let counts: Vec<usize> = parts.iter().map(|p| p.len() * width).collect();
-        let bytes = self.gather_counted(own.iter().flat_map(|a| a.bytes()).copied().collect(), &counts)?;
+        let own_bytes: Vec<u8> = own.iter().flat_map(|a| a.bytes()).copied().collect();
+        let bytes = self.ranks().all_gather_counted(&own_bytes, &counts).map_err(lost)?;
         let partials: Vec<Array> = own.iter().map(|a| Array::uninit(a.prim(), number)).collect();
         let (mut first, mut rest) = (0, &bytes[..]);
         for (of, n) in parts.iter().zip(counts) {

@@ -1,8 +1,8 @@
 //! Scans along rows. Of a giant row that lies on several ranks, the parts are reduced first; all ranks tell each other the results, and each
 //! computes with what prefix its part begins.
 
-use super::Dist;
 use super::kernel::Cut;
+use super::{Dist, lost};
 use crate::check::RuntimeError;
 use crate::exec::cpu::Cpu;
 use crate::exec::device::Results;
@@ -108,7 +108,7 @@ impl Cut<'_, '_> {
         });
         let own: Vec<u8> = own.flat_map(u64::to_le_bytes).collect();
         let counts: Vec<usize> = spread.iter().map(|parts| parts.len() * (k + 1) * 8).collect();
-        let all = self.gather_counted(own, &counts)?;
+        let all = self.ranks().all_gather_counted(&own, &counts).map_err(lost)?;
         let number = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |n, b| n << 8 | u64::from(*b));
         let bits: Vec<u64> = all.chunks_exact(8).map(number).collect();
         let start = self.own().lo;

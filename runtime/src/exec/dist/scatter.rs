@@ -1,5 +1,6 @@
 //! Scatters: the kernel lists indices and values, which go to the ranks that have the elements. What comes later in the order of positions stays.
 
+use super::hist::Grouping;
 use super::kernel::Cut;
 use super::lists::List;
 use super::taken::Taken;
@@ -30,8 +31,9 @@ impl Run<'_, Dist> {
             KernelKind::Map(outs) | KernelKind::Scan { outs: Some(outs), .. } => {
                 self.scattered((k, listed), outs, (info, scalars), &mut taken, span)
             }
-            KernelKind::Hist { dests, fold, exact, .. } => {
-                self.histogram((k, listed), (dests, fold, *exact), (info, scalars), &mut taken, span)
+            KernelKind::Hist { dests, fold, exact, any_order } => {
+                let grouping = Grouping { exact: *exact, any_order: *any_order };
+                self.histogram((k, listed), (dests, fold, grouping), (info, scalars), &mut taken, span)
             }
             _ => Err(internal("a list of what nothing writes")),
         }
