@@ -139,6 +139,19 @@ impl Cx<'_> {
         }
     }
 
+    /// `unflatten n m xs`.
+    fn sizes_in_type(&self, called: &str, args: &[Expr]) -> Option<String> {
+        let (array, sizes) = args.split_last().filter(|(_, sizes)| !sizes.is_empty())?;
+        let Ty::Array(_, element) = self.types.shallow(&array.ty) else { return None };
+        let is_name = |text: &str| text.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
+        let sizes: Vec<&str> = sizes.iter().map(|e| self.sources.text(e.span)).collect();
+        let sizes = if sizes.iter().all(|s| is_name(s)) { sizes } else { vec!["n", "m"] };
+        let sizes: String = sizes.iter().map(|s| format!("[{s}]")).collect();
+        let (array, element) = (self.as_argument(array.span), self.show(&element));
+        let note = format!("the sizes stand in the type of the result: {called} {array} :> {sizes}{element}");
+        called.starts_with("unflatten").then_some(note)
+    }
+
     fn one_is_float(&self, a: &Ty, b: &Ty) -> bool {
         [a, b].iter().any(|ty| self.show(ty) == "float")
     }
@@ -252,6 +265,9 @@ impl Cx<'_> {
             if at == 0 && !is_function(arg) || at == 1 && is_array(&arg.ty) && swapped {
                 return diag.note(order);
             }
+        }
+        if let (true, Some(note)) = (at == 0 && !is_array(&arg.ty), self.sizes_in_type(called, args)) {
+            return diag.note(note);
         }
         if let Some(ExprKind::Array(index)) = args.get(at + 1).map(|next| &next.kind)
             && is_array(&arg.ty)

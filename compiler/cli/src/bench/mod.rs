@@ -108,7 +108,7 @@ pub struct Args {
     /// This program, under the name of the first one
     #[arg(long, hide = true, requires = "part")]
     instead: Option<PathBuf>,
-    /// Write the results as JSON instead of a table
+    /// Write the results as JSON instead of a table, with --against those of both sides
     #[arg(long)]
     json: bool,
     /// Write to FILE instead of standard output
@@ -146,7 +146,7 @@ pub fn bench(args: &Args) -> Result<Status, Status> {
             (turns.report, old.or(turns.against), turns.failed)
         }
     };
-    write(args, &report, old.as_ref())?;
+    write(args, report, old)?;
     failed.map_or(Ok(Status::Success), Err)
 }
 
@@ -170,11 +170,17 @@ fn measure(args: &Args) -> Result<(Report, Option<Status>), Status> {
     let report = match before {
         None => {
             let copy_rate = par::gpu_copy_rate(args.limits.device()).map_err(|m| status::fail(&m))?;
-            Report { threads: report::GPU, copy_rate, paces: Vec::new(), results }
+            Report { threads: report::GPU, copy_rate, paces: Vec::new(), results, against: Vec::new() }
         }
         Some((before, _)) => {
             let (after, copy_rate) = machine::pace(threads(args));
-            Report { threads: threads(args), copy_rate, paces: vec![before.and(after)], results }
+            Report {
+                threads: threads(args),
+                copy_rate,
+                paces: vec![before.and(after)],
+                results,
+                against: Vec::new(),
+            }
         }
     };
     Ok((report, failed))
@@ -210,13 +216,17 @@ fn threads(args: &Args) -> usize {
     }
 }
 
-fn write(args: &Args, report: &Report, old: Option<&Report>) -> Result<(), Status> {
+fn write(args: &Args, mut report: Report, old: Option<Report>) -> Result<(), Status> {
     let is_c = args.against.as_deref().is_some_and(turns::is_c);
     let text = match (args.json, old) {
-        (true, _) => report.json(),
-        (false, Some(c)) if is_c => report.beside(c),
+        (true, old) => {
+            let other = old.filter(|_| args.against.is_some());
+            report.against = other.map_or(Vec::new(), |other| other.results);
+            report.json()
+        }
+        (false, Some(c)) if is_c => report.beside(&c),
         (false, Some(old)) => {
-            report.comparison(old, args.against.is_some(), crate::explain::color() && args.output.is_none())
+            report.comparison(&old, args.against.is_some(), crate::explain::color() && args.output.is_none())
         }
         (false, None) => report.table(),
     };

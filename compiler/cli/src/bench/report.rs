@@ -20,6 +20,9 @@ pub struct Report {
     pub paces: Vec<Pace>,
     /// One for each call.
     pub results: Vec<Measured>,
+    /// With `--against`, those of the other side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub against: Vec<Measured>,
 }
 
 /// No threads.
@@ -126,7 +129,7 @@ impl Report {
         self.results.iter().filter(of_entry).nth(at).filter(|_| is_line)
     }
 
-    /// One JSON object: threads, copy_rate, and results with the nanoseconds of every run.
+    /// One JSON object: threads, copy_rate, and results with the nanoseconds of every run, also those of the other side.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).map_or_else(|e| e.to_string(), |text| text + "\n")
     }

@@ -118,7 +118,10 @@ fn originals(args: &Args) -> Result<Vec<Case>, Status> {
         out.extend(files.iter().filter_map(|f| mutate::original(f)));
     }
     if out.is_empty() && !args.mutate.is_empty() {
-        return Err(status::fail("there are no programs with tests to vary"));
+        let left_out = mutate::LEFT_OUT.join(", ");
+        return Err(status::fail(&format!(
+            "there is no program to vary: it needs a test with an input, and none of the words {left_out}"
+        )));
     }
     Ok(out)
 }
