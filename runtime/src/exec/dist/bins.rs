@@ -79,26 +79,32 @@ impl Bins {
         let begun = cut.agree(elements, begun)?;
         let filled = match exact {
             true => self.fill_part(&mut cut, (fold, grouping.any_order), frame, begun),
-            false => Ok(self.fill(&cut, begun)?),
+            false => self.fill(&cut, begun),
         };
         let filled = cut.agree(elements, filled)?;
         cut.run.count(|c| *c += cut.launch.base_cost());
-        let copies = self.exchanged(&cut, &filled, &dests);
+        let sizes: usize = dests.iter().map(|d| d.prim().size()).sum();
+        let received = self.exchanged(&cut, &filled, sizes)?;
         drop(filled);
-        let mut copies = cut.run.device.settle(elements.saturating_mul(8), copies)?;
+        let here = self.here(&cut);
+        let copy = dests.iter().map(|d| Array::try_part(d.prim(), self.len, here.len()));
+        let copy = copy.collect::<Result<Arrays, _>>().map_err(|e| out_of_memory(e, cut.span));
+        let copy = cut.run.device.settle(8 * self.len * dests.len(), copy)?;
         let is_small = !cut.run.device.is_large(self.len);
         let mut made = Vec::new();
         for dest in dests {
             made.push(cut.run.for_update(dest, self.len, is_small, cut.span)?);
         }
         let arrays: Vec<Array> = made.iter().map(|m| m.0.clone()).collect();
-        let here = self.here(&cut);
-        if !here.is_empty() {
-            if !exact && !copies.is_empty() {
-                set_each(&arrays, here.clone(), &of_each(&copies.remove(0), here.clone()));
+        set_destinations(&mut cut.launch, self.len, &arrays);
+        let chunks = received.iter().flat_map(|bytes| bytes.chunks_exact((here.len() * sizes).max(1)));
+        for (number, bytes) in chunks.enumerate() {
+            if number == 0 && !exact {
+                set_each(&arrays, here.clone(), bytes);
+            } else {
+                set_each(&copy, here.clone(), bytes);
+                combine(&cut.launch, fold, &copy, here.clone());
             }
-            set_destinations(&mut cut.launch, self.len, &arrays);
-            copies.iter().for_each(|copy| combine(&cut.launch, fold, copy, here.clone()));
         }
         cut.agree(0, Ok(()))?;
         if is_small && !self.is_for_all {
@@ -147,7 +153,7 @@ impl Bins {
         Ok(begun)
     }
 
-    /// Runs this rank's part.
+    /// Runs this rank's part, where grouping does not show.
     fn fill_part(
         &self,
         cut: &mut Cut,
@@ -207,31 +213,19 @@ impl Bins {
         Ok(())
     }
 
-    /// The elements that this rank combines of the destinations of all chunks, in order: each rank sends the others theirs.
-    fn exchanged(
-        &self,
-        cut: &Cut,
-        own: &[Arrays],
-        dests: &[Shared],
-    ) -> Result<Vec<Vec<Array>>, RuntimeError> {
+    /// The elements that this rank combines of the destinations of all chunks, in order, as bytes: each rank sends the others theirs.
+    fn exchanged(&self, cut: &Cut, own: &[Arrays], sizes: usize) -> Result<Vec<Vec<u8>>, RuntimeError> {
         let (here, ranks) = (self.here(cut), cut.ranks());
-        let width = here.len() * dests.iter().map(|d| d.prim().size()).sum::<usize>();
         let mut counts = vec![0; ranks.size()];
-        self.chunks.iter().filter_map(|pieces| pieces.last()).for_each(|p| counts[p.rank] += width);
+        let ends = self.chunks.iter().filter_map(|pieces| pieces.last());
+        ends.for_each(|p| counts[p.rank] += here.len() * sizes);
         let elements = |elements: Range<usize>| of_each(own.iter().flatten(), elements);
         let received = if self.is_for_all {
-            ranks.all_gather_counted(&elements(here.clone()), &counts).map(|all| vec![all])
+            ranks.all_gather_counted(&elements(here), &counts).map(|all| vec![all])
         } else {
             ranks.exchange_known(self.cuts.windows(2).map(|c| elements(c[0]..c[1])).collect(), &counts)
         };
-        let received = received.map_err(lost)?;
-        let copy = |bytes: &[u8]| {
-            let parts = dests.iter().map(|d| Array::try_part(d.prim(), self.len, here.len()));
-            let parts = parts.collect::<Result<Vec<Array>, _>>().map_err(|e| out_of_memory(e, cut.span))?;
-            set_each(&parts, here.clone(), bytes);
-            Ok(parts)
-        };
-        received.iter().flat_map(|bytes| bytes.chunks_exact(width.max(1))).map(copy).collect()
+        received.map_err(lost)
     }
 
     /// Each rank's elements of the results, to all.
