@@ -5,6 +5,7 @@ use crate::output;
 use crate::status::{self, Status};
 use par::insight;
 use std::io::{IsTerminal, Write};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
@@ -15,6 +16,7 @@ shown too.
 
 Examples:
     par explain spmv.par
+    par explain spmv.par --lines 5-8
     par explain spmv.par --input matrix.in --html spmv.html
 
 Exit status: as of `par run`.";
@@ -28,6 +30,9 @@ pub struct Args {
     /// Run the program although no --input is given
     #[arg(long)]
     run: bool,
+    /// Show these lines of the program only: one, or the first and the last
+    #[arg(long, value_name = "N[-M]", value_parser = line_range, conflicts_with_all = ["html", "json"])]
+    lines: Option<RangeInclusive<usize>>,
     /// Write one self-contained page instead of text
     #[arg(long, value_name = "OUT", conflicts_with = "json")]
     html: Option<PathBuf>,
@@ -47,9 +52,17 @@ pub fn explain(args: &Args) -> Result<Status, Status> {
     }
     let text = match args.json {
         true => format!("{}\n", insight::json(&insight)),
-        false => insight::listing(&insight, width(), color()),
+        false => insight::listing(&insight, args.lines.as_ref(), width(), color()),
     };
     output::text(&text).map(|()| Status::Success)
+}
+
+/// `5`, or `5-8`.
+fn line_range(text: &str) -> Result<RangeInclusive<usize>, String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let number = |n: &str| n.trim().parse::<usize>().ok().filter(|n| *n > 0);
+    let range = number(first).zip(number(last)).map(|(first, last)| first..=last);
+    range.filter(|r| !r.is_empty()).ok_or_else(|| "give a line as 5, or lines as 5-8".into())
 }
 
 /// True if standard output is coloured.

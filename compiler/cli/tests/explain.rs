@@ -46,6 +46,34 @@ fn explaining_with_and_without_input() {
 }
 
 #[test]
+fn some_lines_only() {
+    let folder = folder("explain-lines");
+    let program = "\
+entry main (xs: []i64) (k: i64) : (i64, []i64) =
+  let squares = map (\\x -> x * x) xs
+  let sum = i64.sum squares
+  let first = scan (+) 0 xs
+  in (sum, map (\\x -> x / k) first)
+";
+    std::fs::write(folder.join("lines.par"), program).unwrap();
+    let listed = |lines: &str| said(&par(&folder, &["explain", "lines.par", "--lines", lines]));
+    let (status, text, errors) = listed("2-3");
+    assert_eq!((status, errors.as_str()), (Some(0), ""), "{text}");
+    // The sum, and the map that is part of it.
+    assert!(text.contains("reduce add.i64") && text.contains("2 │   let squares"), "{text}");
+    assert!(!text.contains("] scan") && !text.contains("divisor"), "{text}");
+    let (_, text, _) = listed("5");
+    assert!(!text.contains("reduce") && text.contains("line 5: "), "{text}");
+    let (status, text, _) = listed("1");
+    assert!(status == Some(0) && text.starts_with("Nothing works on arrays in line 1.\n"), "{text}");
+    for wrong in ["0", "3-2", "two", "1-", ""] {
+        let (status, text, errors) = listed(wrong);
+        assert_eq!((status, text.as_str()), (Some(2), ""), "{wrong}");
+        assert!(errors.contains("give a line as 5, or lines as 5-8"), "{errors}");
+    }
+}
+
+#[test]
 fn derivatives_with_their_rules_and_what_they_keep() {
     let folder = folder("explain-derivatives");
     let program = "\

@@ -8,10 +8,11 @@
 use super::checks::Check;
 use super::costs::{bytes, count, duration};
 use super::operations::{Group, Operation, Step};
-use super::{Insight, Rule, RunCost};
+use super::{Insight, Location, Rule, RunCost};
 use crate::pipeline::Target;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 
 /// How to write.
 #[derive(Clone, Copy, Debug)]
@@ -27,27 +28,52 @@ const BESIDE: usize = 100;
 /// Lines of source shown around those with a plan.
 const CONTEXT: usize = 1;
 
-/// The listing, at most `width` columns wide where it can be.
-pub fn listing(insight: &Insight, width: usize, color: bool) -> String {
+/// The listing, at most `width` columns wide where it can be, of all lines or of some of the program's.
+pub fn listing(
+    insight: &Insight,
+    lines: Option<&RangeInclusive<usize>>,
+    width: usize,
+    color: bool,
+) -> String {
     let style = Style { width: width.max(72), color };
     let mut out = String::new();
-    let notes = notes(insight);
+    let mut notes = notes(insight);
     let is_library = |file: u32| insight.sources.files.get(file as usize).is_some_and(|s| s.is_library);
+    let is_shown = |at: &Location| lines.is_none_or(|lines| !is_library(at.file) && lines.contains(&at.line));
+    if let Some(lines) = lines {
+        notes.values_mut().for_each(|of_file| of_file.retain(|line, _| lines.contains(line)));
+        notes.retain(|file, of_file| !is_library(*file) && !of_file.is_empty());
+    }
+    let nothing = notes.is_empty();
     let (library, own): (Vec<_>, Vec<_>) = notes.iter().partition(|(file, _)| is_library(**file));
     for (file, lines) in own.into_iter().chain(library) {
         style.file(insight, *file, lines, &mut out);
     }
-    if insight.operations.is_empty() {
-        out.push_str("Nothing here works on arrays: the host does everything.\n");
+    match lines {
+        _ if insight.operations.is_empty() => {
+            out.push_str("Nothing here works on arrays: the host does everything.\n");
+        }
+        Some(lines) if nothing => {
+            let _ = writeln!(out, "Nothing works on arrays in {}.", line_numbers(lines));
+        }
+        _ => {}
     }
     out.push('\n');
     style.totals(insight, &mut out);
     if let Some(run) = &insight.run {
-        style.rows(insight, run, &mut out);
+        let ops: Vec<&Operation> = insight.operations.iter().filter(|op| is_shown(&op.at)).collect();
+        style.rows(&ops, run, &mut out);
     }
-    style.checks(insight, &mut out);
-    style.rules(insight, &mut out);
+    let of_lines = |checks: &[Check]| said(checks.iter().filter(|c| is_shown(&c.at)));
+    style.checks(of_lines(&insight.checks.kept), of_lines(&insight.checks.proved), &mut out);
+    style.rules(insight.rules.iter().filter(|r| is_shown(&r.at)), &mut out);
     out
+}
+
+/// `line 5`, `lines 5 to 8`.
+fn line_numbers(lines: &RangeInclusive<usize>) -> String {
+    let (first, last) = (lines.start(), lines.end());
+    if first == last { format!("line {first}") } else { format!("lines {first} to {last}") }
 }
 
 /// Note beside a line.
@@ -184,9 +210,9 @@ impl Style {
         }
     }
 
-    fn rows(self, insight: &Insight, run: &RunCost, out: &mut String) {
-        let ragged = |op: &&Operation| op.cost.is_some_and(|c| c.space.ragged && c.space.rows > 0);
-        let ops: Vec<&Operation> = insight.operations.iter().filter(ragged).collect();
+    fn rows(self, ops: &[&Operation], run: &RunCost, out: &mut String) {
+        let ragged = |op: &&&Operation| op.cost.is_some_and(|c| c.space.ragged && c.space.rows > 0);
+        let ops: Vec<&&Operation> = ops.iter().filter(ragged).collect();
         if ops.is_empty() || run.runs == 0 {
             return;
         }
@@ -212,8 +238,7 @@ impl Style {
         }
     }
 
-    fn checks(self, insight: &Insight, out: &mut String) {
-        let (kept, proved) = (said(&insight.checks.kept), said(&insight.checks.proved));
+    fn checks(self, kept: Vec<String>, proved: Vec<String>, out: &mut String) {
         if kept.len() + proved.len() == 0 {
             return;
         }
@@ -223,10 +248,10 @@ impl Style {
         proved.iter().for_each(|text| *out += &format!("        ✓ {text}\n"));
     }
 
-    fn rules(self, insight: &Insight, out: &mut String) {
-        if !insight.rules.is_empty() {
+    fn rules<'a>(self, rules: impl Iterator<Item = &'a Rule>, out: &mut String) {
+        let mut said: Vec<String> = rules.map(Rule::said).collect();
+        if !said.is_empty() {
             let _ = writeln!(out, "{}, backward", self.paint("1", "derivatives"));
-            let mut said: Vec<String> = insight.rules.iter().map(Rule::said).collect();
             said.dedup();
             said.iter().for_each(|rule| *out += &format!("        • {rule}\n"));
         }
@@ -234,8 +259,8 @@ impl Style {
 }
 
 /// Checks in words; the same words may stand for several places of a line.
-fn said(checks: &[Check]) -> Vec<String> {
-    let mut said: Vec<String> = checks.iter().map(checked).collect();
+fn said<'a>(checks: impl Iterator<Item = &'a Check>) -> Vec<String> {
+    let mut said: Vec<String> = checks.map(checked).collect();
     said.dedup();
     said
 }
