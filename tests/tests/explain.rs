@@ -25,7 +25,7 @@ entry main (rp: []i64) (cols: []i64) (vals: []i64) (x: []i64) : i64 =
 #[test]
 fn a_sparse_product() {
     let p = program(SPMV);
-    insta::assert_snapshot!(listing(&insight(&p, "main"), None, 120, false));
+    insta::assert_snapshot!(listing(&insight(&p, "main"), 120, false));
 }
 
 const CONTROL: &str = "\
@@ -43,8 +43,8 @@ entry unused (xs: []i64) : i64 = xs[0] / xs[1]
 #[test]
 fn loops_in_kernels_and_arms_with_parallel_code() {
     let p = program(CONTROL);
-    insta::assert_snapshot!(listing(&insight(&p, "lengths"), None, 120, false));
-    let rows = listing(&insight(&p, "rows"), None, 80, false);
+    insta::assert_snapshot!(listing(&insight(&p, "lengths"), 120, false));
+    let rows = listing(&insight(&p, "rows"), 80, false);
     for part in
         ["if (line 7)", "selects the positions of an arm", "merges the results of the arms", "pack over"]
     {
@@ -63,7 +63,7 @@ fn packs_say_what_needs_them() {
            let most = i64.maximum all
            in (most, top, rows)",
     );
-    let text = listing(&insight(&p, "main"), None, 240, false);
+    let text = listing(&insight(&p, "main"), 240, false);
     for part in [
         "one after the other, for filter [6], line 4 and reduce [7], line 5",
         "after the other, for the result",
@@ -79,7 +79,7 @@ fn versions_say_when_they_run() {
          def tree (d: i64) : i64 = if d == 0 then 1 else i64.sum (map (\\i -> tree (d - 1) + i) (iota 3))
          entry trees (ds: []i64) : []i64 = map tree ds",
     );
-    let rows = listing(&insight(&p, "main"), None, 240, false);
+    let rows = listing(&insight(&p, "main"), 240, false);
     for part in [
         "runs in the choice of a version",
         "version: sequential, each row by itself: for 8192 rows and more, if none is longer than 6",
@@ -87,7 +87,7 @@ fn versions_say_when_they_run() {
     ] {
         assert!(rows.contains(part), "{part}: {rows}");
     }
-    let calls = listing(&insight(&p, "trees"), None, 240, false);
+    let calls = listing(&insight(&p, "trees"), 240, false);
     for part in [
         "sequential, each call by itself: for 512 calls at once",
         "flat, all calls at once: for less than 512",
@@ -108,7 +108,7 @@ fn branches_of_the_program_are_no_versions() {
            let b = if by_rows then i64.minimum (map (* a) xs) else a
            in if by_position then i64.product (map (+ b) xs) else b",
     );
-    let text = listing(&insight(&p, "main"), None, 240, false);
+    let text = listing(&insight(&p, "main"), 240, false);
     assert!(text.contains("then") && text.contains("else"), "{text}");
     assert!(!text.contains("version"), "{text}");
 }
@@ -116,7 +116,7 @@ fn branches_of_the_program_are_no_versions() {
 #[test]
 fn rows_that_are_found_and_blocks_of_columns_are_versions() {
     let rows = program(include_str!("../golden/scan/segments.par"));
-    let text = listing(&insight(&rows, "expand"), None, 240, false);
+    let text = listing(&insight(&rows, "expand"), 240, false);
     for part in [
         "runs in the choice of a version",
         "version: over rows: if their starts grow, for 4 elements a row and more on average",
@@ -125,7 +125,7 @@ fn rows_that_are_found_and_blocks_of_columns_are_versions() {
         assert!(text.contains(part), "{part}: {text}");
     }
     let columns = program("entry main [n][m] (xss: [n][m]f64) : [m]f64 = map f64.sum (transpose xss)");
-    let text = listing(&insight(&columns, "main"), None, 240, false);
+    let text = listing(&insight(&columns, "main"), 240, false);
     assert!(text.contains("version: blocks of rows, combined: for more than 256 of them"), "{text}");
 }
 
@@ -137,7 +137,7 @@ fn what_one_element_does_by_itself_is_named() {
            (map (\\d -> tree d 1) ds,
             map (\\r -> i64.sum r) xs)",
     );
-    let text = listing(&insight(&p, "main"), None, 240, false);
+    let text = listing(&insight(&p, "main"), 240, false);
     for part in ["sequential for each element: tree", "written out, being over at most 16 elements: reduce"] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -149,9 +149,9 @@ fn listings_fit() {
     let p = program(SPMV);
     let view = insight(&p, "main");
     for width in [80, 100, 140] {
-        let text = listing(&view, None, width, false);
+        let text = listing(&view, width, false);
         assert!(text.lines().all(|l| l.chars().count() <= width), "{text}");
-        let colored = listing(&view, None, width, true);
+        let colored = listing(&view, width, true);
         let mut plain = String::new();
         let mut rest = colored.as_str();
         while let Some(at) = rest.find('\x1b') {
@@ -211,7 +211,7 @@ entry main (xs: []i64) : ([]i64, []i64, i64) = (xs, xs with [1] = 7, down 3 xs)
 #[test]
 fn copies_of_shared_arrays_and_calls_are_told() {
     let p = program(SHARED);
-    let text = listing(&with_run(&p, "main", "[1, 2, 3]"), None, 240, false);
+    let text = listing(&with_run(&p, "main", "[1, 2, 3]"), 240, false);
     for part in ["copied: what it updates is used elsewhere, too", "call down", "1 time"] {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -50,9 +50,10 @@ pub fn explain(args: &Args) -> Result<Status, Status> {
         let written = output::write_file(path, |file| file.write_all(page.as_bytes()));
         return written.map(|()| Status::Success).map_err(|m| status::fail(&m));
     }
-    let text = match args.json {
-        true => format!("{}\n", insight::json(&insight)),
-        false => insight::listing(&insight, args.lines.as_ref(), width(), color()),
+    let text = match &args.lines {
+        _ if args.json => format!("{}\n", insight::json(&insight)),
+        Some(lines) => insight::listing_of_lines(&insight, lines, width(), color()),
+        None => insight::listing(&insight, width(), color()),
     };
     output::text(&text).map(|()| Status::Success)
 }

@@ -34,7 +34,7 @@ pub use json::json;
 pub use operations::{Group, Operation, Step};
 pub use places::Location;
 pub use table::table;
-pub use text::listing;
+pub use text::{listing, listing_of_lines};
 pub use written::Written;
 pub(crate) use written::written;
 

@@ -28,46 +28,19 @@ const BESIDE: usize = 100;
 /// Lines of source shown around those with a plan.
 const CONTEXT: usize = 1;
 
-/// The listing, at most `width` columns wide where it can be, of all lines or of some of the program's.
-pub fn listing(
+/// The listing, at most `width` columns wide where it can be.
+pub fn listing(insight: &Insight, width: usize, color: bool) -> String {
+    Style { width: width.max(72), color }.listing(insight, None)
+}
+
+/// The listing of some of the program's lines.
+pub fn listing_of_lines(
     insight: &Insight,
-    lines: Option<&RangeInclusive<usize>>,
+    lines: &RangeInclusive<usize>,
     width: usize,
     color: bool,
 ) -> String {
-    let style = Style { width: width.max(72), color };
-    let mut out = String::new();
-    let mut notes = notes(insight);
-    let is_library = |file: u32| insight.sources.files.get(file as usize).is_some_and(|s| s.is_library);
-    let is_shown = |at: &Location| lines.is_none_or(|lines| !is_library(at.file) && lines.contains(&at.line));
-    if let Some(lines) = lines {
-        notes.values_mut().for_each(|of_file| of_file.retain(|line, _| lines.contains(line)));
-        notes.retain(|file, of_file| !is_library(*file) && !of_file.is_empty());
-    }
-    let nothing = notes.is_empty();
-    let (library, own): (Vec<_>, Vec<_>) = notes.iter().partition(|(file, _)| is_library(**file));
-    for (file, lines) in own.into_iter().chain(library) {
-        style.file(insight, *file, lines, &mut out);
-    }
-    match lines {
-        _ if insight.operations.is_empty() => {
-            out.push_str("Nothing here works on arrays: the host does everything.\n");
-        }
-        Some(lines) if nothing => {
-            let _ = writeln!(out, "Nothing works on arrays in {}.", line_numbers(lines));
-        }
-        _ => {}
-    }
-    out.push('\n');
-    style.totals(insight, &mut out);
-    if let Some(run) = &insight.run {
-        let ops: Vec<&Operation> = insight.operations.iter().filter(|op| is_shown(&op.at)).collect();
-        style.rows(&ops, run, &mut out);
-    }
-    let of_lines = |checks: &[Check]| said(checks.iter().filter(|c| is_shown(&c.at)));
-    style.checks(of_lines(&insight.checks.kept), of_lines(&insight.checks.proved), &mut out);
-    style.rules(insight.rules.iter().filter(|r| is_shown(&r.at)), &mut out);
-    out
+    Style { width: width.max(72), color }.listing(insight, Some(lines))
 }
 
 /// `line 5`, `lines 5 to 8`.
@@ -104,6 +77,42 @@ fn notes<'a>(insight: &'a Insight) -> Notes<'a> {
 }
 
 impl Style {
+    fn listing(self, insight: &Insight, lines: Option<&RangeInclusive<usize>>) -> String {
+        let mut out = String::new();
+        let mut notes = notes(insight);
+        let is_library = |file: u32| insight.sources.files.get(file as usize).is_some_and(|s| s.is_library);
+        let is_shown =
+            |at: &Location| lines.is_none_or(|lines| !is_library(at.file) && lines.contains(&at.line));
+        if let Some(lines) = lines {
+            notes.values_mut().for_each(|of_file| of_file.retain(|line, _| lines.contains(line)));
+            notes.retain(|file, of_file| !is_library(*file) && !of_file.is_empty());
+        }
+        let nothing = notes.is_empty();
+        let (library, own): (Vec<_>, Vec<_>) = notes.iter().partition(|(file, _)| is_library(**file));
+        for (file, lines) in own.into_iter().chain(library) {
+            self.file(insight, *file, lines, &mut out);
+        }
+        match lines {
+            _ if insight.operations.is_empty() => {
+                out.push_str("Nothing here works on arrays: the host does everything.\n");
+            }
+            Some(lines) if nothing => {
+                let _ = writeln!(out, "Nothing works on arrays in {}.", line_numbers(lines));
+            }
+            _ => {}
+        }
+        out.push('\n');
+        self.totals(insight, &mut out);
+        if let Some(run) = &insight.run {
+            let ops: Vec<&Operation> = insight.operations.iter().filter(|op| is_shown(&op.at)).collect();
+            self.rows(&ops, run, &mut out);
+        }
+        let of_lines = |checks: &[Check]| said(checks.iter().filter(|c| is_shown(&c.at)));
+        self.checks(of_lines(&insight.checks.kept), of_lines(&insight.checks.proved), &mut out);
+        self.rules(insight.rules.iter().filter(|r| is_shown(&r.at)), &mut out);
+        out
+    }
+
     fn paint(self, code: &str, text: &str) -> String {
         if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
     }
