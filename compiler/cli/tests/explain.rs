@@ -66,6 +66,23 @@ entry main (xs: []i64) (k: i64) : (i64, []i64) =
     assert!(!text.contains("reduce") && text.contains("line 5: "), "{text}");
     let (status, text, _) = listed("1");
     assert!(status == Some(0) && text.starts_with("Nothing works on arrays in line 1.\n"), "{text}");
+    // Lines of a file that it imports are others.
+    std::fs::write(
+        folder.join("imported.par"),
+        "-- Cubes.\ndef cubes (xs: []i64) = scan i64.max 0 (map (\\x -> x * x * x) xs)\n",
+    )
+    .unwrap();
+    let importing = "import \"imported\"\n\nentry main (xs: []i64) = scan (+) 0 (cubes xs)\n";
+    std::fs::write(folder.join("importing.par"), importing).unwrap();
+    for (line, is_shown) in [("2", false), ("3", true)] {
+        let (_, text, errors) = said(&par(&folder, &["explain", "importing.par", "--lines", line]));
+        assert_eq!(
+            (text.contains("scan add.i64"), text.starts_with("Nothing")),
+            (is_shown, !is_shown),
+            "{text}{errors}"
+        );
+        assert!(!text.contains("imported.par") && !text.contains("max"), "{text}");
+    }
     for wrong in ["0", "3-2", "two", "1-", ""] {
         let (status, text, errors) = listed(wrong);
         assert_eq!((status, text.as_str()), (Some(2), ""), "{wrong}");
@@ -277,6 +294,27 @@ void c_cleared(int64_t n, int64_t m, int32_t *x, int64_t *rows, int64_t *columns
         text.contains("geometric mean of 3 calls") && text.contains("1 without a function in C"),
         "{text}"
     );
+    let json = [
+        "bench",
+        "rows.par",
+        "--runs",
+        "3",
+        "--min-time",
+        "0",
+        "--processes",
+        "1",
+        "--json",
+        "--against",
+        "rows.c",
+    ];
+    let (status, text, errors) = said(&par(&folder, &json));
+    assert_eq!((status, errors.as_str()), (Some(0), ""));
+    let both: serde_json::Value = serde_json::from_str(&text).expect("an object");
+    let entries = |side: &str| -> Vec<&str> {
+        both[side].as_array().expect("calls").iter().filter_map(|m| m["entry"].as_str()).collect()
+    };
+    assert_eq!(entries("results"), ["sums", "evens", "cleared", "other"]);
+    assert_eq!(entries("against"), ["sums", "evens", "cleared"]);
     let (status, _, errors) = against("wrong.c", &sums.replace("k * sum;", "sum;"));
     assert_eq!(status, Some(1), "{errors}");
     assert!(errors.contains("c_sums gives another result: at .0[0]: 6"), "{errors}");

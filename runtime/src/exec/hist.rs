@@ -15,12 +15,12 @@ use crate::check::RuntimeError;
 use crate::plan::{Fold, Operand};
 use crate::prim::Scalar;
 
-/// Number of chunks with copies of their own, at most. Where grouping shows, there are more if there are many elements, so that many ranks have some.
+/// Private copies of the bins, at most. Where grouping changes results, large histograms have more, so that many ranks have some.
 const COPIES: usize = 8;
-/// Number of these, at most.
+/// Private copies of large histograms, at most.
 const MOST: usize = 1 << 12;
-/// Elements of each of these, at least, for each place of its copy: combining takes a 64th of the time of filling.
-const PER_PLACE: usize = 64;
+/// Elements per bin and private copy of large histograms, at least: combining takes a 64th of the time of filling.
+const PER_BIN: usize = 64;
 /// Places up to which every other element goes to a copy.
 const FEW: usize = 1 << 11;
 
@@ -46,7 +46,7 @@ impl Run<'_> {
         Ok(results.into_iter().map(HostValue::Array).collect())
     }
 
-    /// Runs some positions in as many chunks as there are threads for.
+    /// Updates the destinations from a part of the space, by an operator that is associative to the bit: chunks are those of the threads.
     pub fn in_any_grouping(
         &self,
         launch: &Launch,
@@ -100,16 +100,16 @@ impl Run<'_> {
     }
 }
 
-/// Chunks of a part with copies of `len` places of their own: at most so many.
+/// Chunks of a part with private copies of `len` bins: at most `copies`.
 fn in_copies(space: &Space, part: &Chunk, len: usize, copies: usize) -> Chunks {
     let elements = part.hi - part.lo;
     let one = elements < 4 * space.part() || len * copies > elements / 2;
-    space.stepped_chunks(part, if one { 1 } else { copies })
+    space.even_chunks(part, if one { 1 } else { copies })
 }
 
 /// The chunks of a space that are combined separately, where that changes results.
 pub fn chunks_of(space: &Space, len: usize) -> Chunks {
-    let large = space.total / (4 * space.part()).max(PER_PLACE * len);
+    let large = space.total / (4 * space.part()).max(PER_BIN * len);
     let more = if large > COPIES { 1 << large.ilog2() } else { COPIES };
     in_copies(space, &space.whole(), len, more.min(MOST))
 }

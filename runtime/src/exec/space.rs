@@ -19,10 +19,21 @@ use std::sync::Arc;
 const PART: usize = 1 << 15;
 /// Times as many, where parts do not show in results: what they read still stays in a cache near the processor.
 const LARGE: usize = 16;
-/// Large parts of ranks, and chunks that are to fit them, begin at multiples of this.
-pub const STEP: usize = 64;
+/// Positions at multiples of which large parts of ranks begin.
+const STEP: usize = 64;
 /// Chunks per thread, for balance.
 const CHUNKS_PER_THREAD: usize = 8;
+
+/// Position of cut `i` of those of `elements` into `n` parts of equal size.
+fn exact_cut(elements: usize, n: usize, i: usize) -> usize {
+    (elements as u128 * i as u128 / n as u128) as usize
+}
+
+/// The same, rounded down to a multiple of [`STEP`] if parts are large, but for the last.
+pub fn even_cut(elements: usize, n: usize, i: usize) -> usize {
+    let cut = exact_cut(elements, n, i);
+    if elements / n >= 4 * STEP && cut < elements { cut / STEP * STEP } else { cut }
+}
 
 /// A space whose sizes are known.
 pub struct Space {
@@ -153,27 +164,23 @@ impl Space {
         Chunk { row_lo: 0, row_hi: self.rows, lo: 0, hi: self.total, part: None }
     }
 
-    /// At most `n` chunks of a part, of about equally many elements, which begin where parts of ranks do if they are large. Empty rows may be in none.
-    pub fn stepped_chunks(&self, part: &Chunk, n: usize) -> Chunks {
-        let step = if (part.hi - part.lo) / n.max(1) >= 4 * STEP { STEP } else { 1 };
-        self.element_chunks_of(part, n, step)
+    /// At most `n` chunks of a part, of about equally many elements, cut as parts of ranks are. Empty rows may be in none.
+    pub fn even_chunks(&self, part: &Chunk, n: usize) -> Chunks {
+        self.element_chunks_of(part, n, even_cut)
     }
 
-    /// The same, each of which begins a multiple of `step` after the part.
-    fn element_chunks_of(&self, part: &Chunk, n: usize, step: usize) -> Chunks {
+    /// At most `n` chunks of a part: chunk `i` of `n` of `elements` begins `cut(elements, n, i)` after the part.
+    fn element_chunks_of(&self, part: &Chunk, n: usize, cut: fn(usize, usize, usize) -> usize) -> Chunks {
         let elements = part.hi - part.lo;
         let n = n.min(elements).max(1);
         if n == 1 {
             return smallvec![*part];
         }
-        let bound = |i: usize| match (elements as u128 * i as u128 / n as u128) as usize {
-            last if last == elements => part.hi,
-            at => part.lo + at / step * step,
-        };
+        let bound = |i: usize| part.lo + cut(elements, n, i);
         (0..n).map(|i| self.chunk(bound(i)..bound(i + 1))).collect()
     }
 
-    /// These positions, of which there is one or more.
+    /// Chunk of a range of positions, which is not empty.
     pub fn chunk(&self, positions: Range<usize>) -> Chunk {
         let Range { start: lo, end: hi } = positions;
         Chunk { row_lo: self.row_of(lo), row_hi: self.row_of(hi - 1) + 1, lo, hi, part: None }
@@ -187,7 +194,11 @@ impl Space {
     /// The same for a part of the space.
     pub fn balanced_chunks_of(&self, part: &Chunk, threads: usize) -> Chunks {
         let few = (part.hi - part.lo) / self.grain() + 1;
-        self.element_chunks_of(part, if threads <= 1 { 1 } else { few.min(threads * CHUNKS_PER_THREAD) }, 1)
+        self.element_chunks_of(
+            part,
+            if threads <= 1 { 1 } else { few.min(threads * CHUNKS_PER_THREAD) },
+            exact_cut,
+        )
     }
 
     /// Row chunks in order. All rows are covered, every element once.
@@ -227,14 +238,13 @@ impl Space {
     pub fn position_parts(&self, ranks: usize) -> Vec<Chunk> {
         let short = self.total / (4 * ranks);
         let cut = |i: usize| {
-            let pos = (self.total as u128 * i as u128 / ranks as u128) as usize;
-            if pos == self.total {
-                return pos;
+            let pos = exact_cut(self.total, ranks, i);
+            if pos == self.total || matches!(self.shape, Shape::Flat) {
+                return even_cut(self.total, ranks, i);
             }
             let row = self.row_of(pos);
             let (start, end) = (self.start(row), self.start(row + 1));
-            let is_one = matches!(self.shape, Shape::Flat);
-            match (end - start <= short && !is_one, short >= STEP) {
+            match (end - start <= short, short >= STEP) {
                 (true, _) => start,
                 (false, true) => start + (pos - start) / STEP * STEP,
                 (false, false) => pos,

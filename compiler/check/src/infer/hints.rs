@@ -139,14 +139,11 @@ impl Cx<'_> {
         }
     }
 
-    /// `unflatten n m xs`.
+    /// Note for sizes that are given to `unflatten` as arguments.
     fn sizes_in_type(&self, called: &str, args: &[Expr]) -> Option<String> {
         let (array, sizes) = args.split_last().filter(|(_, sizes)| !sizes.is_empty())?;
         let Ty::Array(_, element) = self.types.shallow(&array.ty) else { return None };
-        let is_name = |text: &str| text.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
-        let sizes: Vec<&str> = sizes.iter().map(|e| self.sources.text(e.span)).collect();
-        let sizes = if sizes.iter().all(|s| is_name(s)) { sizes } else { vec!["n", "m"] };
-        let sizes: String = sizes.iter().map(|s| format!("[{s}]")).collect();
+        let sizes: String = sizes.iter().map(|e| format!("[{}]", self.sources.text(e.span))).collect();
         let (array, element) = (self.as_argument(array.span), self.show(&element));
         let note = format!("the sizes stand in the type of the result: {called} {array} :> {sizes}{element}");
         called.starts_with("unflatten").then_some(note)

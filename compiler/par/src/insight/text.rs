@@ -8,7 +8,7 @@
 use super::checks::Check;
 use super::costs::{bytes, count, duration};
 use super::operations::{Group, Operation, Step};
-use super::{Insight, Location, Rule, RunCost};
+use super::{Insight, Rule, RunCost};
 use crate::pipeline::Target;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -81,12 +81,12 @@ impl Style {
         let mut out = String::new();
         let mut notes = notes(insight);
         let is_library = |file: u32| insight.sources.files.get(file as usize).is_some_and(|s| s.is_library);
+        // A program's file is added after those that it imports.
+        let program = insight.sources.files.iter().rposition(|s| !s.is_library).map(|file| file as u32);
         let is_shown =
-            |at: &Location| lines.is_none_or(|lines| !is_library(at.file) && lines.contains(&at.line));
-        if let Some(lines) = lines {
-            notes.values_mut().for_each(|of_file| of_file.retain(|line, _| lines.contains(line)));
-            notes.retain(|file, of_file| !is_library(*file) && !of_file.is_empty());
-        }
+            |file: u32, line: usize| lines.is_none_or(|lines| program == Some(file) && lines.contains(&line));
+        notes.iter_mut().for_each(|(file, notes)| notes.retain(|line, _| is_shown(*file, *line)));
+        notes.retain(|_, notes| !notes.is_empty());
         let nothing = notes.is_empty();
         let (library, own): (Vec<_>, Vec<_>) = notes.iter().partition(|(file, _)| is_library(**file));
         for (file, lines) in own.into_iter().chain(library) {
@@ -104,12 +104,13 @@ impl Style {
         out.push('\n');
         self.totals(insight, &mut out);
         if let Some(run) = &insight.run {
-            let ops: Vec<&Operation> = insight.operations.iter().filter(|op| is_shown(&op.at)).collect();
+            let ops: Vec<&Operation> =
+                insight.operations.iter().filter(|op| is_shown(op.at.file, op.at.line)).collect();
             self.rows(&ops, run, &mut out);
         }
-        let of_lines = |checks: &[Check]| said(checks.iter().filter(|c| is_shown(&c.at)));
+        let of_lines = |checks: &[Check]| said(checks.iter().filter(|c| is_shown(c.at.file, c.at.line)));
         self.checks(of_lines(&insight.checks.kept), of_lines(&insight.checks.proved), &mut out);
-        self.rules(insight.rules.iter().filter(|r| is_shown(&r.at)), &mut out);
+        self.rules(insight.rules.iter().filter(|r| is_shown(r.at.file, r.at.line)), &mut out);
         out
     }
 

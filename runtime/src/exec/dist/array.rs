@@ -9,6 +9,7 @@ use crate::array::{Array, OutOfMemory};
 use crate::check::{RuntimeError, Span};
 use crate::exec::device::Held;
 use crate::exec::out_of_memory;
+use crate::exec::space::even_cut;
 use crate::prim::{Prim, Scalar};
 use crate::ranks::Ranks;
 use crate::rope::Part;
@@ -84,9 +85,7 @@ impl From<Array> for Shared {
 
 /// Cuts into about equally many elements.
 pub fn even_cuts(len: usize, ranks: usize) -> Vec<usize> {
-    let step = if len >= 256 * ranks { 64 } else { 1 };
-    let cut = |r: usize| (len as u128 * r as u128 / ranks as u128) as usize / step * step;
-    (0..ranks).map(cut).chain([len]).collect()
+    (0..=ranks).map(|r| even_cut(len, ranks, r)).collect()
 }
 
 impl Shared {
@@ -169,7 +168,7 @@ impl Shared {
             return Ok(());
         }
         let whole = needed.iter().all(|n| *n == all);
-        if whole {
+        if needed[ranks.rank()] == all {
             self.array.use_all().map_err(|e| out_of_memory(e, Span::default()))?;
         }
         for side in 0..2 {
@@ -262,17 +261,7 @@ impl Shared {
         let Some(cuts) = self.cuts() else { return Ok(()) };
         let needed: Vec<Range<usize>> =
             (0..ranks.size()).map(|r| if r == 0 { 0..self.len() } else { cuts[r]..cuts[r + 1] }).collect();
-        self.fetch_apart(ranks, &needed)
-    }
-
-    /// As [`Shared::fetch`], for a rank that needs far more than its own elements.
-    pub fn fetch_apart(&self, ranks: &Ranks, needed: &[Range<usize>]) -> Result<(), RuntimeError> {
-        let Some(cuts) = self.cuts() else { return Ok(()) };
-        let me = ranks.rank();
-        if needed[me].len() > cuts[me + 1] - cuts[me] {
-            self.array.use_all().map_err(|e| out_of_memory(e, Span::default()))?;
-        }
-        self.fetch(ranks, needed)
+        self.fetch(ranks, &needed)
     }
 
     /// The array for changes of the elements between this rank's cuts, which it has, copied if somebody else holds it, and the cuts: elements of other
@@ -332,13 +321,13 @@ impl Dist {
     }
 }
 
-/// The same elements of arrays, as bytes, one array after the other.
+/// Bytes of the same range of elements of each array, one array after the other.
 pub fn of_each<'a>(arrays: impl IntoIterator<Item = &'a Array>, elements: Range<usize>) -> Vec<u8> {
     let bytes = |a: &'a Array| &a.bytes()[elements.start * a.prim().size()..elements.end * a.prim().size()];
     arrays.into_iter().flat_map(bytes).copied().collect()
 }
 
-/// Sets the same elements of arrays, which are this operation's, from such bytes.
+/// Inverse of [`of_each`]: sets the range in each array, all of which are this operation's.
 pub fn set_each(arrays: &[Array], elements: Range<usize>, bytes: &[u8]) {
     let mut at = 0;
     for a in arrays {
@@ -350,6 +339,21 @@ pub fn set_each(arrays: &[Array], elements: Range<usize>, bytes: &[u8]) {
         };
         at += part.len();
     }
+}
+
+/// All-gather of several arrays at once: all ranks get the elements that each has, those between its cuts.
+pub fn gather_each(ranks: &Ranks, arrays: &[Array], cuts: &[usize]) -> Result<(), RuntimeError> {
+    let sizes: usize = arrays.iter().map(|a| a.prim().size()).sum();
+    let counts: Vec<usize> = cuts.windows(2).map(|c| (c[1] - c[0]) * sizes).collect();
+    let own = of_each(arrays, cuts[ranks.rank()]..cuts[ranks.rank() + 1]);
+    let all = ranks.all_gather_counted(&own, &counts).map_err(super::lost)?;
+    let mut rest = &all[..];
+    for (c, n) in cuts.windows(2).zip(counts) {
+        let (bytes, after) = rest.split_at(n);
+        set_each(arrays, c[0]..c[1], bytes);
+        rest = after;
+    }
+    Ok(())
 }
 
 /// A number of every rank.

@@ -1,8 +1,8 @@
-//! Histograms with few places. Each chunk of positions fills destinations of its own; then each rank combines some elements of those of all chunks, in
-//! order. A chunk that lies on several ranks is filled by one after the other: the earlier one sends what it has to the next.
+//! Privatised histograms. Each chunk of positions updates a private copy of the bins; a reduce-scatter, which combines copies in the order of chunks, gives each rank
+//! the bins between its cuts. A chunk that lies on several ranks is a pipeline: each rank updates the copy with its positions and sends it to the next.
 
-use super::array::{of_each, set_each};
-use super::hist::{Grouping, combine, set_destinations, with_destinations};
+use super::array::{gather_each, of_each, set_each};
+use super::hist::{combine, set_destinations, with_destinations};
 use super::kernel::Cut;
 use super::{Shared, even_cuts, lost};
 use crate::array::Array;
@@ -16,89 +16,104 @@ use crate::exec::{out_of_memory, threads};
 use crate::plan::Fold;
 use std::ops::Range;
 
-/// Ranks up to which a message to each of them takes no longer than an exchange among all in steps.
+/// Ranks up to which a message to each takes no longer than a collective operation in steps.
 const FEW_RANKS: usize = 16;
-/// Bytes that take as long as a message: 2 microseconds at 10 gigabytes a second.
-const LIKE_MESSAGE: usize = 20_000;
+/// Bytes that take as long as the latency of a message: 2 microseconds at 10 gigabytes a second.
+const LATENCY: usize = 20_000;
 
-/// The positions of a chunk that lie on one rank.
+/// Part of a chunk on one rank.
 struct Piece {
     rank: usize,
     positions: Chunk,
 }
 
-/// A chunk that is being filled on this rank.
+/// Chunk with a part on this rank, and its private copy of the bins.
 struct Filling<'a> {
     pieces: &'a [Piece],
-    /// Of this rank's piece.
+    /// Number of this rank's piece.
     number: usize,
     copy: Arrays,
 }
 
 impl Filling<'_> {
-    /// True if the chunk does not end on this rank.
+    /// True if a later rank has a part of the chunk, too.
     fn goes_on(&self) -> bool {
         self.number + 1 < self.pieces.len()
     }
 }
 
-/// A histogram with `len` places.
+/// Schedule of a privatised histogram.
 pub struct Bins {
+    /// Number of bins.
     len: usize,
-    /// The elements that each rank combines, unless each combines all.
+    /// Bytes of a bin.
+    width: usize,
+    /// Bins that each rank combines.
     cuts: Vec<usize>,
-    /// All ranks get all copies.
-    is_for_all: bool,
-    /// Per chunk, its pieces in order.
+    /// An all-gather takes the place of the reduce-scatter: every rank combines all bins.
+    is_replicated: bool,
+    /// Chunks in order, each in the order of ranks.
     chunks: Vec<Vec<Piece>>,
 }
 
 impl Bins {
-    /// With `width` bytes for each place.
-    pub fn new(chunks: &[Chunk], cut: &Cut, (len, width): (usize, usize)) -> Bins {
+    /// Of chunks of a kernel's positions, and arrays that it updates.
+    pub fn new(chunks: &[Chunk], cut: &Cut, dests: &[Shared]) -> Bins {
+        let len = dests.iter().map(Held::len).min().unwrap_or(0);
+        let width: usize = dests.iter().map(|d| d.prim().size()).sum();
         let pieces = |c: &Chunk| pieces(c, &cut.parts, &cut.launch.space);
         let chunks: Vec<Vec<Piece>> = chunks.iter().map(pieces).filter(|p| !p.is_empty()).collect();
         let p = cut.ranks().size();
-        let is_tiny = chunks.len() * width * len <= p * LIKE_MESSAGE;
-        let is_for_all = p > FEW_RANKS && is_tiny && !cut.run.device.is_large(len);
-        Bins { len, cuts: even_cuts(len, p), is_for_all, chunks }
+        let is_latency_bound = p > FEW_RANKS && chunks.len() * width * len <= p * LATENCY;
+        let is_replicated = is_latency_bound && !cut.run.device.is_large(len);
+        Bins { len, width, cuts: even_cuts(len, p), is_replicated, chunks }
     }
 
-    /// The destinations with what all positions say.
-    pub fn fill_and_combine(
+    /// Runs the kernel, by an operator that may be associative to the bit (`exact`), and commutative, too (`any_order`).
+    pub fn histogram(
         &self,
         mut cut: Cut,
-        (fold, grouping): (&Fold, Grouping),
+        (fold, exact, any_order): (&Fold, bool, bool),
         frame: &Frame<Cpu>,
         dests: Vec<Shared>,
     ) -> Result<Vec<Shared>, RuntimeError> {
         cut.launch.set_initial(fold, frame)?;
-        let exact = grouping.exact;
         let begun = self.begin(&cut, (fold, exact), frame, &dests);
         let elements = self.chunks.len().saturating_mul(self.len * dests.len());
         let begun = cut.agree(elements, begun)?;
         let filled = match exact {
-            true => self.fill_part(&mut cut, (fold, grouping.any_order), frame, begun),
+            true => self.fill_part(&mut cut, (fold, any_order), frame, begun),
             false => self.fill(&cut, begun),
         };
         let filled = cut.agree(elements, filled)?;
         cut.run.count(|c| *c += cut.launch.base_cost());
-        let sizes: usize = dests.iter().map(|d| d.prim().size()).sum();
-        let received = self.exchanged(&cut, &filled, sizes)?;
+        let received = self.exchange(&cut, &filled)?;
         drop(filled);
-        let here = self.here(&cut);
+        let made = self.combine(&mut cut, (fold, exact), &received, dests)?;
+        Ok(made.into_iter().map(Shared::updated).collect())
+    }
+
+    /// Combines private copies, which came as bytes, with the destinations.
+    fn combine(
+        &self,
+        cut: &mut Cut,
+        (fold, exact): (&Fold, bool),
+        received: &[Vec<u8>],
+        dests: Vec<Shared>,
+    ) -> Result<Vec<(Array, Option<Vec<usize>>)>, RuntimeError> {
+        let (here, device) = (self.here(cut), &cut.run.device);
         let copy = dests.iter().map(|d| Array::try_part(d.prim(), self.len, here.len()));
         let copy = copy.collect::<Result<Arrays, _>>().map_err(|e| out_of_memory(e, cut.span));
-        let copy = cut.run.device.settle(8 * self.len * dests.len(), copy)?;
-        let is_small = !cut.run.device.is_large(self.len);
+        let copy = device.settle(8 * self.len * dests.len(), copy)?;
+        let is_small = !device.is_large(self.len);
         let mut made = Vec::new();
         for dest in dests {
             made.push(cut.run.for_update(dest, self.len, is_small, cut.span)?);
         }
-        let arrays: Vec<Array> = made.iter().map(|m| m.0.clone()).collect();
+        let arrays: Arrays = made.iter().map(|m| m.0.clone()).collect();
         set_destinations(&mut cut.launch, self.len, &arrays);
-        let chunks = received.iter().flat_map(|bytes| bytes.chunks_exact((here.len() * sizes).max(1)));
-        for (number, bytes) in chunks.enumerate() {
+        let size = (here.len() * self.width).max(1);
+        for (number, bytes) in received.iter().flat_map(|bytes| bytes.chunks_exact(size)).enumerate() {
             if number == 0 && !exact {
                 set_each(&arrays, here.clone(), bytes);
             } else {
@@ -107,20 +122,19 @@ impl Bins {
             }
         }
         cut.agree(0, Ok(()))?;
-        if is_small && !self.is_for_all {
-            self.tell_all(&cut, &arrays)?;
+        if is_small && !self.is_replicated {
+            gather_each(cut.ranks(), &arrays, &self.cuts)?;
         }
-        drop(arrays);
-        Ok(made.into_iter().map(Shared::updated).collect())
+        Ok(made)
     }
 
-    /// The elements that this rank combines.
+    /// Bins that this rank combines.
     fn here(&self, cut: &Cut) -> Range<usize> {
         let me = cut.ranks().rank();
-        if self.is_for_all { 0..self.len } else { self.cuts[me]..self.cuts[me + 1] }
+        if self.is_replicated { 0..self.len } else { self.cuts[me]..self.cuts[me + 1] }
     }
 
-    /// Destinations for each of the pieces on this rank, in the order of chunks. Where grouping shows, those of the first chunk are the program's.
+    /// Private copies for the pieces on this rank, in the order of chunks: of neutral elements, but the first chunk's of the destinations unless the operator is `exact`.
     fn begin(
         &self,
         cut: &Cut,
@@ -133,7 +147,7 @@ impl Bins {
         if let Some(first) = first {
             let needed: Vec<_> =
                 (0..ranks.size()).map(|r| 0..if r == first { self.len } else { 0 }).collect();
-            dests.iter().try_for_each(|d| d.fetch_apart(ranks, &needed))?;
+            dests.iter().try_for_each(|d| d.fetch(ranks, &needed))?;
         }
         let alone = cut.run.alone();
         let mut begun = Vec::new();
@@ -153,7 +167,7 @@ impl Bins {
         Ok(begun)
     }
 
-    /// Runs this rank's part, where grouping does not show.
+    /// Updates this rank's copy, by an exact operator, with all positions of its part.
     fn fill_part(
         &self,
         cut: &mut Cut,
@@ -169,7 +183,7 @@ impl Bins {
         Ok(begun)
     }
 
-    /// Runs the pieces on this rank; the destinations of the chunks that end here, in order.
+    /// Updates the private copies of this rank's pieces; returns those of the chunks that end here, in order.
     fn fill(&self, cut: &Cut, begun: Vec<Arrays>) -> Result<Vec<Arrays>, RuntimeError> {
         let me = cut.ranks().rank();
         let number = |pieces: &Vec<Piece>| pieces.iter().position(|p| p.rank == me);
@@ -188,6 +202,7 @@ impl Bins {
         Ok(own.into_iter().filter(|f| !f.goes_on()).map(|f| f.copy).collect())
     }
 
+    /// Updates these copies with this rank's positions, in parallel.
     fn run(&self, cut: &Cut, pieces: &[&Filling]) {
         let launch = &cut.launch;
         threads::run(launch.threads, pieces.len(), |i| {
@@ -197,7 +212,7 @@ impl Bins {
         });
     }
 
-    /// Sends destinations to the rank that goes on with them, and gets those with which this one does.
+    /// Step of the pipeline: sends a copy to the rank with the next piece, and receives one from that with the piece before.
     fn pass_on(&self, cut: &Cut, to: Option<&Filling>, from: Option<&Filling>) -> Result<(), RuntimeError> {
         let p = cut.ranks().size();
         let (mut send, mut counts) = (vec![Vec::new(); p], vec![0; p]);
@@ -205,46 +220,31 @@ impl Bins {
             send[f.pieces[f.number + 1].rank] = of_each(&f.copy, 0..self.len);
         }
         let before = from.map(|f| (f.pieces[f.number - 1].rank, &f.copy));
-        if let Some((rank, copy)) = before {
-            counts[rank] = copy.iter().map(|a| a.bytes().len()).sum();
+        if let Some((rank, _)) = before {
+            counts[rank] = self.len * self.width;
         }
         let received = cut.ranks().exchange_known(send, &counts).map_err(lost)?;
         before.iter().for_each(|(rank, copy)| set_each(copy, 0..self.len, &received[*rank]));
         Ok(())
     }
 
-    /// The elements that this rank combines of the destinations of all chunks, in order, as bytes: each rank sends the others theirs.
-    fn exchanged(&self, cut: &Cut, own: &[Arrays], sizes: usize) -> Result<Vec<Vec<u8>>, RuntimeError> {
+    /// Exchange of a reduce-scatter: this rank's bins of all private copies, in the order of chunks, as bytes.
+    fn exchange(&self, cut: &Cut, own: &[Arrays]) -> Result<Vec<Vec<u8>>, RuntimeError> {
         let (here, ranks) = (self.here(cut), cut.ranks());
         let mut counts = vec![0; ranks.size()];
         let ends = self.chunks.iter().filter_map(|pieces| pieces.last());
-        ends.for_each(|p| counts[p.rank] += here.len() * sizes);
-        let elements = |elements: Range<usize>| of_each(own.iter().flatten(), elements);
-        let received = if self.is_for_all {
-            ranks.all_gather_counted(&elements(here), &counts).map(|all| vec![all])
+        ends.for_each(|p| counts[p.rank] += here.len() * self.width);
+        let bins = |bins: Range<usize>| of_each(own.iter().flatten(), bins);
+        let received = if self.is_replicated {
+            ranks.all_gather_counted(&bins(here), &counts).map(|all| vec![all])
         } else {
-            ranks.exchange_known(self.cuts.windows(2).map(|c| elements(c[0]..c[1])).collect(), &counts)
+            ranks.exchange_known(self.cuts.windows(2).map(|c| bins(c[0]..c[1])).collect(), &counts)
         };
         received.map_err(lost)
     }
-
-    /// Each rank's elements of the results, to all.
-    fn tell_all(&self, cut: &Cut, arrays: &[Array]) -> Result<(), RuntimeError> {
-        let sizes: usize = arrays.iter().map(|a| a.prim().size()).sum();
-        let counts: Vec<usize> = self.cuts.windows(2).map(|c| (c[1] - c[0]) * sizes).collect();
-        let own = of_each(arrays, self.here(cut));
-        let all = cut.ranks().all_gather_counted(&own, &counts).map_err(lost)?;
-        let mut rest = &all[..];
-        for (c, n) in self.cuts.windows(2).zip(counts) {
-            let (bytes, after) = rest.split_at(n);
-            set_each(arrays, c[0]..c[1], bytes);
-            rest = after;
-        }
-        Ok(())
-    }
 }
 
-/// The pieces of a chunk.
+/// Parts of a chunk on the ranks that have some, in order.
 fn pieces(chunk: &Chunk, parts: &[Chunk], space: &Space) -> Vec<Piece> {
     let on = |(rank, part): (usize, &Chunk)| {
         let (lo, hi) = (chunk.lo.max(part.lo), chunk.hi.min(part.hi));

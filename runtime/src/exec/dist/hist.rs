@@ -1,5 +1,5 @@
-//! Histograms. If destinations are small compared with the space, ranks fill some of their own and combine these ([`bins`](super::bins)); else indices and
-//! values go to the ranks that have the elements. Chunks of positions that the processor would combine separately are combined separately here, too.
+//! Histograms: privatised if bins are few compared with positions ([`bins`](super::bins)); else indices and values go to the ranks that have the bins.
+//! Chunks of positions that the processor would combine separately are combined separately here, too.
 
 use super::bins::Bins;
 use super::kernel::Cut;
@@ -19,32 +19,23 @@ use crate::plan::{Fold, ForRanks, Kernel, Operand};
 use smallvec::smallvec;
 use std::ops::Range;
 
-/// What does not change the results of a histogram: how values are grouped, and their order.
-#[derive(Clone, Copy)]
-pub struct Grouping {
-    pub exact: bool,
-    pub any_order: bool,
-}
-
 impl Run<'_, Dist> {
     pub fn histogram(
         &self,
         (k, listed): (&Kernel, &Kernel),
-        (dests, fold, grouping): (&[Operand], &Fold, Grouping),
+        (dests, (fold, exact, any_order)): (&[Operand], (&Fold, bool, bool)),
         (info, scalars): (&ForRanks, &[i64]),
         taken: &mut Taken,
         span: Span,
     ) -> Results<Dist> {
-        let exact = grouping.exact;
         let dests = dests.iter().map(|d| taken.take_dest(*d, k)).collect::<Result<Vec<Shared>, _>>()?;
         let len = dests.iter().map(Held::len).min().unwrap_or(0);
         let alone = self.alone();
         let mut frame = taken.frame.clone();
         let made = if let Some(chunks) = self.few(k, &frame, (len, exact))? {
             let cut = self.cut(None, &alone, (k, k), info, scalars, taken, span)?;
-            let width = dests.iter().map(|d| d.prim().size()).sum();
-            let bins = Bins::new(&chunks, &cut, (len, width));
-            bins.fill_and_combine(cut, (fold, grouping), &frame, dests)?
+            let bins = Bins::new(&chunks, &cut, &dests);
+            bins.histogram(cut, (fold, exact, any_order), &frame, dests)?
         } else {
             let cut = self.cut(None, &alone, (k, listed), info, scalars, taken, span)?;
             let (cut, lists) = cut.lists(&mut taken.frame)?;
@@ -55,7 +46,7 @@ impl Run<'_, Dist> {
         Ok(made.into_iter().map(HostValue::Array).collect())
     }
 
-    /// The chunks of positions that fill destinations of their own, if these are small: where grouping shows, the processor's chunks.
+    /// Chunks of positions with private copies of the bins, if these are few: the processor's chunks, unless the operator is associative to the bit.
     fn few(
         &self,
         k: &Kernel,
@@ -123,12 +114,12 @@ impl Run<'_, Dist> {
     }
 }
 
-/// Destinations in the environment, as a histogram has them.
+/// Sets the destinations in the environment of a histogram.
 pub fn set_destinations(launch: &mut Launch, len: usize, arrays: &[Array]) {
     launch.env = with_destinations(launch, len, arrays);
 }
 
-/// The environment with these destinations.
+/// Environment of a histogram with these destinations.
 pub fn with_destinations(launch: &Launch, len: usize, arrays: &[Array]) -> Env {
     let (first, mut env) = (launch.kernel.layout.outputs_at(), launch.env.clone());
     env[first] = len as u64;

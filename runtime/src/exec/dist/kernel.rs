@@ -150,7 +150,7 @@ impl<'k> Cut<'_, 'k> {
         self.parts[self.ranks().rank()]
     }
 
-    /// Fails on all ranks if a check has failed on one, or memory was short there, if all of them together have asked for so many elements.
+    /// Fails on all ranks if a check has failed on one, or memory was short there. `elements` is what the operation allocates on all ranks together.
     pub fn agree<T>(&self, elements: usize, result: Result<T, RuntimeError>) -> Result<T, RuntimeError> {
         let device = &self.run.device;
         let result = result.and_then(|x| self.launch.check().map(|()| x));

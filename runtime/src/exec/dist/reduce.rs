@@ -1,8 +1,8 @@
 //! Reductions along rows: the parts of giant rows are reduced where they are, and combined in order by the rank where the row begins.
 
-use super::array::set_each;
+use super::Shared;
+use super::array::{gather_each, of_each, set_each};
 use super::kernel::Cut;
-use super::{Shared, lost};
 use crate::array::Array;
 use crate::check::RuntimeError;
 use crate::exec::cpu::Cpu;
@@ -89,17 +89,15 @@ impl Cut<'_, '_> {
         if number == 0 {
             return Ok((Ok(()), 0));
         }
-        let width: usize = own.iter().map(|a| a.prim().size()).sum();
-        let counts: Vec<usize> = parts.iter().map(|p| p.len() * width).collect();
-        let own_bytes: Vec<u8> = own.iter().flat_map(|a| a.bytes()).copied().collect();
-        let bytes = self.ranks().all_gather_counted(&own_bytes, &counts).map_err(lost)?;
+        let ends = parts.iter().scan(0, |end, of| {
+            *end += of.len();
+            Some(*end)
+        });
+        let cuts: Vec<usize> = std::iter::once(0).chain(ends).collect();
+        let me = self.ranks().rank();
         let partials: Vec<Array> = own.iter().map(|a| Array::uninit(a.prim(), number)).collect();
-        let (mut first, mut rest) = (0, &bytes[..]);
-        for (of, n) in parts.iter().zip(counts) {
-            let (bytes, after) = rest.split_at(n);
-            set_each(&partials, first..first + of.len(), bytes);
-            (first, rest) = (first + of.len(), after);
-        }
+        set_each(&partials, cuts[me]..cuts[me + 1], &of_each(&own, 0..cuts[me + 1] - cuts[me]));
+        gather_each(self.ranks(), &partials, &cuts)?;
         let at = self.launch.kernel.layout.partials_at();
         for (word, a) in self.launch.env[at..].iter_mut().zip(&partials) {
             *word = a.as_ptr() as u64;

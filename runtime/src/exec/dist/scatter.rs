@@ -1,6 +1,5 @@
 //! Scatters: the kernel lists indices and values, which go to the ranks that have the elements. What comes later in the order of positions stays.
 
-use super::hist::Grouping;
 use super::kernel::Cut;
 use super::lists::List;
 use super::taken::Taken;
@@ -32,8 +31,8 @@ impl Run<'_, Dist> {
                 self.scattered((k, listed), outs, (info, scalars), &mut taken, span)
             }
             KernelKind::Hist { dests, fold, exact, any_order } => {
-                let grouping = Grouping { exact: *exact, any_order: *any_order };
-                self.histogram((k, listed), (dests, fold, grouping), (info, scalars), &mut taken, span)
+                let operator = (fold, *exact, *any_order);
+                self.histogram((k, listed), (dests, operator), (info, scalars), &mut taken, span)
             }
             _ => Err(internal("a list of what nothing writes")),
         }
