@@ -29,6 +29,9 @@ pub struct Shared {
     base: usize,
 }
 
+/// An array in an update, which nobody else holds: cuts of the elements of each rank, or none where every rank has all of them.
+pub type Writable = (Array, Option<Vec<usize>>);
+
 /// The elements that each rank has.
 struct Parts {
     /// Rank `r` computed those from `cuts[r]` to `cuts[r + 1]`.
@@ -97,7 +100,7 @@ impl Shared {
     }
 
     /// An array after an update, at these cuts or, without any, on every rank.
-    pub fn updated((array, cuts): (Array, Option<Vec<usize>>)) -> Shared {
+    pub fn updated((array, cuts): Writable) -> Shared {
         match cuts {
             Some(cuts) => Shared::distributed(array, cuts),
             None => array.into(),

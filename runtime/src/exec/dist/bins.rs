@@ -1,7 +1,7 @@
 //! Privatised histograms. Each chunk of positions updates a private copy of the bins; a reduce-scatter, which combines copies in the order of chunks, gives each rank
 //! the bins between its cuts. A chunk that lies on several ranks is a pipeline: each rank updates the copy with its positions and sends it to the next.
 
-use super::array::{gather_each, of_each, set_each};
+use super::array::{Writable, gather_each, of_each, set_each};
 use super::hist::{combine, set_destinations, with_destinations};
 use super::kernel::Cut;
 use super::{Shared, even_cuts, lost};
@@ -100,7 +100,7 @@ impl Bins {
         (fold, exact): (&Fold, bool),
         received: &[Vec<u8>],
         dests: Vec<Shared>,
-    ) -> Result<Vec<(Array, Option<Vec<usize>>)>, RuntimeError> {
+    ) -> Result<Vec<Writable>, RuntimeError> {
         let (here, device) = (self.here(cut), &cut.run.device);
         let copy = dests.iter().map(|d| Array::try_part(d.prim(), self.len, here.len()));
         let copy = copy.collect::<Result<Arrays, _>>().map_err(|e| out_of_memory(e, cut.span));

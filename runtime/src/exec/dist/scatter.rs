@@ -1,5 +1,6 @@
 //! Scatters: the kernel lists indices and values, which go to the ranks that have the elements. What comes later in the order of positions stays.
 
+use super::array::Writable;
 use super::kernel::Cut;
 use super::lists::List;
 use super::taken::Taken;
@@ -111,7 +112,7 @@ impl Run<'_, Dist> {
         len: usize,
         whole: bool,
         span: Span,
-    ) -> Result<(Array, Option<Vec<usize>>), RuntimeError> {
+    ) -> Result<Writable, RuntimeError> {
         if whole {
             let bytes = a.size();
             self.count_copy(&a);
