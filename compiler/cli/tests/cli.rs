@@ -381,6 +381,7 @@ fn documentation() {
         (": (a -> bool) -> []a -> []a", &["filter "]),
         (": []a -> (a -> bool) -> []a", &["filter "]),
         (": []i64 -> i64", &["i64.sum ", "head "]),
+        (": [][]u8 -> []u8", &["flatten ", "join_with "]),
         ("connected components", &["lib/graph.components "]),
         ("lib/graph", &["import \"lib/graph\"", "lib/graph.bfs_levels "]),
         ("bfs_levels", &["import \"lib/graph\"", "bfs_levels [n] (graph: [n][]i64)"]),

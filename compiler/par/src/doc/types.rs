@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! [][]a -> []a      flatten: [n][]a -> []a         the same but for names
-//!                   concat_map id …                 no: it has another argument
+//!                   join_with: [][]a -> []a -> []a  later: it takes a further argument
 //! []i64 -> i64      i64.sum, last: [n]a -> a        the second is more general
 //! ```
 
@@ -25,6 +25,9 @@ pub enum Type {
 
 /// Most arguments of which every order is tried.
 const PERMUTED: usize = 4;
+
+/// Distance for an argument that is not in the type searched for.
+const ANOTHER: usize = 4;
 
 impl Type {
     /// The type of a definition; none if its result or a parameter says nothing of its type.
@@ -89,21 +92,25 @@ impl Type {
         }
     }
 
-    /// How far a function's type is from one that is searched for: 0 if they differ in names only; more if one of them is more general
-    /// or takes its arguments in another order; none if they have nothing in common.
+    /// How far a function's type is from one that is searched for: 0 if they differ in names only; more if one of them is more general, takes
+    /// its arguments in another order, or takes further ones; none if they have nothing in common.
     pub(super) fn distance(&self, wanted: &Type) -> Option<usize> {
         let straight = Match::of(self, wanted);
         let (Type::Function(params, ret), Type::Function(others, _)) = (self, wanted) else {
             return straight;
         };
-        if straight.is_some() || params.len() != others.len() || params.len() > PERMUTED {
+        if straight.is_some() || params.len() < others.len() || params.len() > PERMUTED {
             return straight;
         }
-        let permuted = |order: &[usize]| {
-            let params = order.iter().map(|i| params[*i].clone()).collect();
-            Match::of(&Type::Function(params, ret.clone()), wanted)
+        let further = params.len() - others.len();
+        let some = |order: &[usize]| {
+            let params: Vec<Type> = order[..others.len()].iter().map(|i| params[*i].clone()).collect();
+            // Of functions with further arguments, those that take anything (`const`, `|>`) say nothing.
+            let is_any = further > 0 && params.iter().all(|t| matches!(t, Type::Var(_)));
+            (!is_any).then(|| Match::of(&Type::Function(params, ret.clone()), wanted)).flatten()
         };
-        orders(params.len()).iter().filter_map(|order| permuted(order)).min().map(|d| d + 1)
+        let nearest = orders(params.len()).iter().filter_map(|order| some(order)).min();
+        nearest.map(|d| d + 1 + ANOTHER * further)
     }
 }
 

@@ -12,7 +12,7 @@
 //! rows are copied before.
 
 use super::inline::Element;
-use super::order::consumed;
+use super::users::Users;
 use super::{Fuser, reads};
 use par_ir::access::{Access, Emit, Facts, Symbol};
 use par_ir::build::Host;
@@ -28,14 +28,16 @@ use std::collections::{BTreeSet, HashMap};
 /// only one that uses them, and puts one over another.
 pub fn replacing(
     block: &Block,
+    users: &Users,
     at: usize,
     array: Var,
     element: &Element,
     fuser: &mut Fuser,
 ) -> Option<(usize, Vec<Stm>)> {
-    let mut users = (at + 1..block.stms.len()).filter(|i| block.stms[*i].op.uses_of(array) > 0);
-    let user =
-        users.next().filter(|_| users.next().is_none() && !block.results.contains(&Atom::Var(array)))?;
+    let &[user] = users.of_var(array) else { return None };
+    if block.results.contains(&Atom::Var(array)) {
+        return None;
+    }
     let (k, _) = owner(&block.stms[user])?;
     let mut found = Vec::new();
     reads::of_kernel(k, &mut |arr, i| found.extend((arr == array).then_some(i)));
@@ -44,7 +46,7 @@ pub fn replacing(
         return None;
     }
     let inputs: BTreeSet<Var> = element.loads().into_iter().map(|(arr, _)| arr).collect();
-    if block.stms[at + 1..user].iter().any(|s| !consumed(s).is_disjoint(&inputs)) {
+    if users.first_consumer(block, at + 1..user, &inputs).is_some() {
         return None;
     }
     let mut stm = block.stms[user].clone();

@@ -28,6 +28,7 @@
 
 use super::in_place;
 use super::order::consumed;
+use super::users::Users;
 use super::{Fuser, concat, reads, spaces};
 use par_ir::access::{Access, Extent, Form, Symbol};
 use par_ir::core::{self, Body, Exp};
@@ -41,17 +42,24 @@ use std::collections::{BTreeSet, HashMap};
 
 /// Inlines what pays, from the top down.
 pub fn sweep(block: &mut Block, fuser: &mut Fuser) {
-    let mut at = 0;
+    let (mut at, mut users) = (0, Users::of(block));
     while at < block.stms.len() {
         for (array, forms) in elements(block, at, fuser) {
-            let replacing = forms.iter().find_map(|e| in_place::replacing(block, at, array, e, fuser));
+            let replacing =
+                forms.iter().find_map(|e| in_place::replacing(block, &users, at, array, e, fuser));
             if let Some((user, stms)) = replacing {
                 block.stms.splice(user..=user, stms);
+                users = Users::of(block);
                 continue;
             }
-            let found = forms.into_iter().find_map(|e| Some((readers(block, at, array, &e, fuser)?, e)));
-            if let Some((readers, element)) = found {
-                readers.into_iter().for_each(|r| element.put_into_kernel(&mut block.stms[r], array, fuser));
+            let readers = |e: &Element| readers(block, &users, at, array, e, fuser);
+            let Some((readers, element)) = forms.into_iter().find_map(|e| Some((readers(&e)?, e))) else {
+                continue;
+            };
+            for r in readers {
+                users.forget(r, &block.stms[r]);
+                element.put_into_kernel(&mut block.stms[r], array, fuser);
+                users.note(r, &block.stms[r]);
             }
         }
         at += 1;
@@ -274,38 +282,40 @@ impl Element {
 }
 
 /// The kernels that read the array, if they can all do without it, and nothing else uses it.
-fn readers(block: &Block, at: usize, array: Var, element: &Element, fuser: &Fuser) -> Option<Vec<usize>> {
+fn readers(
+    block: &Block,
+    users: &Users,
+    at: usize,
+    array: Var,
+    element: &Element,
+    fuser: &Fuser,
+) -> Option<Vec<usize>> {
+    let readers = users.of_var(array);
+    let last = *readers.last().filter(|_| readers.len() <= tuning::INLINE_READERS)?;
     if block.results.contains(&Atom::Var(array)) {
         return None;
     }
     let inputs: BTreeSet<Var> = element.loads().into_iter().map(|(arr, _)| arr).collect();
-    let once = block.stms[at + 1..].iter().map(|s| s.op.uses_of(array)).sum::<usize>() == 1;
-    let mut readers = Vec::new();
+    let once = readers.iter().map(|i| block.stms[*i].op.uses_of(array)).sum::<usize>() == 1;
     // An input may have been used for the last time: then it may be gone.
-    let mut gone = false;
-    for (i, stm) in block.stms.iter().enumerate().skip(at + 1) {
-        let mentioned = stm.op.uses_of(array);
-        if mentioned > 0 {
-            let Op::Kernel(k) = &stm.op else { return None };
-            let mut read = 0;
-            let mut operator = 0;
-            reads::of_kernel(k, &mut |arr, _| read += usize::from(arr == array));
-            if let KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } | KernelKind::Hist { op, .. } =
-                &k.kind
-            {
-                operator = op.uses_of(array);
+    let end = users.first_consumer(block, at + 1..last, &inputs).unwrap_or(last);
+    let can_do_without = |stm: &Stm| {
+        let Op::Kernel(k) = &stm.op else { return false };
+        let mut read = 0;
+        reads::of_kernel(k, &mut |arr, _| read += usize::from(arr == array));
+        let in_operator = match &k.kind {
+            KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } | KernelKind::Hist { op, .. } => {
+                op.uses_of(array) > 0
             }
-            let ends = consumed(stm).iter().any(|v| inputs.contains(v) && !reads_array(k, *v));
-            let space = element.space_for(k, array, fuser);
-            let fits = element.fits(k, space.as_ref().unwrap_or(&k.space), array, once, fuser);
-            if gone || ends || read != mentioned || operator > 0 || !fits {
-                return None;
-            }
-            readers.push(i);
-        }
-        gone |= !consumed(stm).is_disjoint(&inputs);
-    }
-    (!readers.is_empty() && readers.len() <= tuning::INLINE_READERS).then_some(readers)
+            KernelKind::Map(_) | KernelKind::Filter => false,
+        };
+        let ends = consumed(stm).iter().any(|v| inputs.contains(v) && !reads_array(k, *v));
+        let space = element.space_for(k, array, fuser);
+        let fits = || element.fits(k, space.as_ref().unwrap_or(&k.space), array, once, fuser);
+        !ends && read == stm.op.uses_of(array) && !in_operator && fits()
+    };
+    let all = last <= end && readers.iter().all(|i| can_do_without(&block.stms[*i]));
+    all.then(|| readers.to_vec())
 }
 
 fn reads_array(k: &Kernel, v: Var) -> bool {

@@ -1,21 +1,41 @@
 //! Which statements of a block use a variable, found once for a whole sweep.
 
+use super::order::consumed;
 use par_ir::Var;
-use par_ir::flat::{Block, Param};
+use par_ir::flat::{Block, Param, Stm};
 use par_ir::visit::Code;
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
-/// The statements that use each variable, themselves or inside, by their places in the block. Holds until the block changes.
+/// The statements that use each variable, themselves or inside, by their places in the block, in order. Holds until the block changes.
+#[derive(Default)]
 pub struct Users(HashMap<Var, Vec<usize>>);
 
 impl Users {
     /// Users in a block. Work linear in its size.
     pub fn of(block: &Block) -> Users {
-        let mut users: HashMap<Var, Vec<usize>> = HashMap::new();
-        for (at, stm) in block.stms.iter().enumerate() {
-            stm.op.free().into_iter().for_each(|v| users.entry(v).or_default().push(at));
+        let mut users = Users::default();
+        block.stms.iter().enumerate().for_each(|(at, stm)| users.note(at, stm));
+        users
+    }
+
+    /// Notes what a statement uses.
+    pub fn note(&mut self, at: usize, stm: &Stm) {
+        for v in stm.op.free() {
+            let users = self.0.entry(v).or_default();
+            if let Err(i) = users.binary_search(&at) {
+                users.insert(i, at);
+            }
         }
-        Users(users)
+    }
+
+    /// Forgets what a statement uses that is about to change.
+    pub fn forget(&mut self, at: usize, stm: &Stm) {
+        for v in stm.op.free() {
+            if let Some(users) = self.0.get_mut(&v) {
+                users.retain(|i| *i != at);
+            }
+        }
     }
 
     /// The places where a variable is used, in order.
@@ -26,5 +46,21 @@ impl Users {
     /// The places where one of these is used.
     pub fn of_any(&self, pat: &[Param]) -> BTreeSet<usize> {
         pat.iter().flat_map(|p| self.of_var(p.var)).copied().collect()
+    }
+
+    /// The first statement among some of the block that may update one of these arrays in place.
+    pub fn first_consumer(
+        &self,
+        block: &Block,
+        among: Range<usize>,
+        arrays: &BTreeSet<Var>,
+    ) -> Option<usize> {
+        let consumer = |v: &Var| {
+            let users = self.of_var(*v);
+            let users = &users[users.partition_point(|i| *i < among.start)..];
+            let users = users.iter().copied().take_while(|i| *i < among.end);
+            users.into_iter().find(|i| consumed(&block.stms[*i]).contains(v))
+        };
+        arrays.iter().filter_map(consumer).min()
     }
 }

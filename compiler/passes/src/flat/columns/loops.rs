@@ -28,27 +28,29 @@ pub(super) fn sweep(block: &mut Block, facts: &Facts, vars: &mut Vars) {
     for at in 0..block.stms.len() {
         let (Op::Replicate(len, _), [p]) = (&block.stms[at].op, &block.stms[at].pat[..]) else { continue };
         let (array, len) = (p.var, facts.form(*len));
-        let size = block.stms[at + 1..].iter().find_map(|s| size_of_updated(s, array, facts));
-        let is_whole = |s: &Size| facts.form(s.columns).times(&facts.form(s.length)) == facts.expanded(&len);
-        let Some(size) = size.filter(is_whole) else { continue };
+        let size = block.stms[at + 1..].iter().find_map(|s| size_of_updated(s, array, &len, facts));
+        let Some(size) = size else { continue };
         if let Some(readers) = Finder::new(block, size, facts, vars).readers(at, &[array]) {
             readers.redirect(block, &HashMap::from([(array, array)]), facts, vars);
         }
     }
 }
 
-/// The size of a column-major array that a kernel updates, if the kernel also reads neighbours at neighbouring positions.
-fn size_of_updated(stm: &Stm, array: Var, facts: &Facts) -> Option<Size> {
+/// The size of a column-major array of `len` elements that a kernel updates, if the kernel also reads neighbours at neighbouring positions.
+fn size_of_updated(stm: &Stm, array: Var, len: &Form, facts: &Facts) -> Option<Size> {
     let Op::Kernel(k) = &stm.op else { return None };
     let KernelKind::Map(outs) = &k.kind else { return None };
     outs.iter().find(|o| matches!(o, Out::Own { dest, .. } if *dest == array))?;
     let columns = k.space.as_flat()?;
+    let mut lengths = lengths(&k.body, k.pos);
+    lengths.retain(|n| facts.form(columns).times(&facts.form(*n)) == facts.expanded(len));
+    // Most kernels end here, so that accesses are looked at once.
+    lengths.first()?;
     let access = Access::of(k, facts);
     let grows = |read: &Form, by: &Form| access.growth(read, Symbol::Index(0)).as_ref() == Some(by);
     let by_column = access.reads().any(|r| grows(&r.index, &Form::from(1)));
-    let sizes = lengths(&k.body, k.pos).into_iter().map(|length| Size { count: None, columns, length });
-    let size = sizes.into_iter().find(|size| InLoops::of(k, array, *size, facts).is_some())?;
-    by_column.then_some(size)
+    let mut sizes = lengths.into_iter().map(|length| Size { count: None, columns, length });
+    sizes.find(|size| by_column && InLoops::of(k, array, *size, facts).is_some())
 }
 
 /// Factors by which the position is multiplied: candidates for the length of a column.
