@@ -12,21 +12,21 @@ use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out};
 use par_ir::stack::deeper;
 use par_ir::visit::{Code, Site};
 use par_ir::{Atom, Var};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Prunes every function of a program.
 pub fn run(program: &mut flat::Program) {
     for f in &mut program.funs {
-        prune_block(&mut f.body, &mut HashSet::new());
+        prune_block(&mut f.body, &mut Used::default());
     }
 }
 
 /// Prunes a block whose results are all used.
 pub(crate) fn block(block: &mut Block) {
-    prune_block(block, &mut HashSet::new());
+    prune_block(block, &mut Used::default());
 }
 
-type Used = HashSet<Var>;
+type Used = FxHashSet<Var>;
 
 fn mark(used: &mut Used, a: Atom) {
     if let Atom::Var(v) = a {

@@ -31,12 +31,16 @@ use par_ir::place::note_fusion;
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::Code;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Fuses in all functions.
 pub fn run(program: &mut Program) {
-    let mut fuser =
-        Fuser { vars: &mut program.vars, types: HashMap::new(), iotas: HashSet::new(), in_rows: false };
+    let mut fuser = Fuser {
+        vars: &mut program.vars,
+        types: FxHashMap::default(),
+        iotas: FxHashSet::default(),
+        in_rows: false,
+    };
     for fun in &mut program.funs {
         fuser.register(&fun.params);
         fuser.body(&mut fun.body);
@@ -47,9 +51,9 @@ pub fn run(program: &mut Program) {
 struct Fuser<'a> {
     vars: &'a mut Vars,
     /// Types of the variables in scope.
-    types: HashMap<Var, Type>,
+    types: FxHashMap<Var, Type>,
     /// Variables that are `iota`s.
-    iotas: HashSet<Var>,
+    iotas: FxHashSet<Var>,
     /// The code is that of an operator's rows.
     in_rows: bool,
 }

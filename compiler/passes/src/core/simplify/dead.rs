@@ -18,7 +18,7 @@ use par_ir::effects::Effects;
 use par_ir::stack::deeper;
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::{Code, Site};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Cleans all functions.
 pub(super) fn run(program: &mut Program) {
@@ -31,7 +31,7 @@ pub(super) fn run(program: &mut Program) {
 
 /// Variables that are needed.
 #[derive(Clone, Default)]
-struct Live(HashSet<Var>);
+struct Live(FxHashSet<Var>);
 
 impl Live {
     fn mark(&mut self, code: &impl Code) {

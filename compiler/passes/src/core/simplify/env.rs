@@ -17,7 +17,7 @@ use par_ir::numbering::Key;
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::ty::{Atom, Dim, Elem, Type, Var, Vars};
 use par_runtime::Prim;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::range;
 
@@ -27,18 +27,18 @@ pub(super) struct Env<'a> {
     pub vars: &'a mut Vars,
     /// Lambdas around the current statement.
     pub nest: usize,
-    types: HashMap<Var, Type>,
-    copies: HashMap<Var, Atom>,
-    defs: HashMap<Var, Exp>,
+    types: FxHashMap<Var, Type>,
+    copies: FxHashMap<Var, Atom>,
+    defs: FxHashMap<Var, Exp>,
     /// Exclusive upper bounds of variables that are at least 0.
-    ranges: HashMap<Var, Vec<Atom>>,
-    known: HashMap<Var, bool>,
+    ranges: FxHashMap<Var, Vec<Atom>>,
+    known: FxHashMap<Var, bool>,
     /// Arrays that may have been updated in place so far: what was read of them before is not read again.
-    pub updated: HashSet<Var>,
+    pub updated: FxHashSet<Var>,
     /// Variables that are at least this.
-    lowers: HashMap<Var, i128>,
-    sizes: HashSet<Var>,
-    seen: HashMap<Key, Var>,
+    lowers: FxHashMap<Var, i128>,
+    sizes: FxHashSet<Var>,
+    seen: FxHashMap<Key, Var>,
     trail: Vec<Undo>,
 }
 
@@ -56,15 +56,15 @@ impl<'a> Env<'a> {
         Env {
             vars,
             nest: 0,
-            types: HashMap::new(),
-            copies: HashMap::new(),
-            defs: HashMap::new(),
-            ranges: HashMap::new(),
-            known: HashMap::new(),
-            lowers: HashMap::new(),
-            sizes: HashSet::new(),
-            seen: HashMap::new(),
-            updated: HashSet::new(),
+            types: FxHashMap::default(),
+            copies: FxHashMap::default(),
+            defs: FxHashMap::default(),
+            ranges: FxHashMap::default(),
+            known: FxHashMap::default(),
+            lowers: FxHashMap::default(),
+            sizes: FxHashSet::default(),
+            seen: FxHashMap::default(),
+            updated: FxHashSet::default(),
             trail: Vec::new(),
         }
     }

@@ -1,15 +1,25 @@
 //! Which statements of a block use a variable, found once for a whole sweep.
 
 use super::order::consumed;
-use par_ir::Var;
 use par_ir::flat::{Block, Param, Stm};
-use par_ir::visit::Code;
-use std::collections::{BTreeSet, HashMap};
+use par_ir::visit::{Code, Site};
+use par_ir::{Atom, Var};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::ops::Range;
+
+/// Calls `f` with the variables that a statement uses, those that it binds inside, too, which nobody asks for.
+fn for_each_use(stm: &Stm, mut f: impl FnMut(Var)) {
+    stm.op.walk(&mut |site| {
+        if let Site::Use(Atom::Var(v)) = site {
+            f(v);
+        }
+    });
+}
 
 /// The statements that use each variable, themselves or inside, by their places in the block, in order. Holds until the block changes.
 #[derive(Default)]
-pub struct Users(HashMap<Var, Vec<usize>>);
+pub struct Users(FxHashMap<Var, Vec<usize>>);
 
 impl Users {
     /// Users in a block. Work linear in its size.
@@ -21,21 +31,25 @@ impl Users {
 
     /// Notes what a statement uses.
     pub fn note(&mut self, at: usize, stm: &Stm) {
-        for v in stm.op.free() {
+        for_each_use(stm, |v| {
             let users = self.0.entry(v).or_default();
-            if let Err(i) = users.binary_search(&at) {
+            if users.last().is_none_or(|last| *last < at) {
+                users.push(at);
+            } else if let Err(i) = users.binary_search(&at) {
                 users.insert(i, at);
             }
-        }
+        });
     }
 
     /// Forgets what a statement uses that is about to change.
     pub fn forget(&mut self, at: usize, stm: &Stm) {
-        for v in stm.op.free() {
-            if let Some(users) = self.0.get_mut(&v) {
-                users.retain(|i| *i != at);
+        for_each_use(stm, |v| {
+            if let Some(users) = self.0.get_mut(&v)
+                && let Ok(i) = users.binary_search(&at)
+            {
+                users.remove(i);
             }
-        }
+        });
     }
 
     /// The places where a variable is used, in order.
