@@ -10,7 +10,7 @@
 //! The layout of the updated array becomes row-major, as that of the arrays that the loop reads: neighbouring positions access neighbours.
 
 use super::readers::Finder;
-use super::size::Size;
+use super::size::{Size, is_product};
 use crate::flat::bulk::reads;
 use par_ir::Vars;
 use par_ir::access::{Access, Facts, Form, Read, Symbol};
@@ -43,7 +43,7 @@ fn size_of_updated(stm: &Stm, array: Var, len: &Form, facts: &Facts) -> Option<S
     outs.iter().find(|o| matches!(o, Out::Own { dest, .. } if *dest == array))?;
     let columns = k.space.as_flat()?;
     let mut lengths = lengths(&k.body, k.pos);
-    lengths.retain(|n| facts.form(columns).times(&facts.form(*n)) == facts.expanded(len));
+    lengths.retain(|n| is_product(len, [columns, *n], facts));
     // Most kernels end here, so that accesses are looked at once.
     lengths.first()?;
     let access = Access::of(k, facts);

@@ -8,7 +8,7 @@
 
 use super::ByColumn;
 use super::loops::InLoops;
-use super::size::{Size, in_matrix};
+use super::size::{Size, in_matrix, is_product};
 use crate::flat::bulk::reads;
 use par_ir::Vars;
 use par_ir::access::{Access, Extent, Facts, Form, Symbol};
@@ -121,9 +121,7 @@ impl<'b> Finder<'b> {
         let fits = only_elements(k, pat.len());
         let here = Atom::Var(k.pos);
         let of_columns = |rows: Atom| match size.count {
-            Some(count) => {
-                facts.form(count).times(&facts.form(size.columns)) == facts.expanded(&facts.form(rows))
-            }
+            Some(count) => is_product(&facts.form(rows), [count, size.columns], facts),
             None => rows == size.columns,
         };
         let is_over =

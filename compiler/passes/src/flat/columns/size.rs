@@ -1,6 +1,7 @@
 //! The sizes of matrices, and where their elements are.
 
 use par_ir::Vars;
+use par_ir::access::{Facts, Form};
 use par_ir::build::{Host, Statements};
 use par_ir::prim::BinOp;
 use par_ir::ty::Atom;
@@ -11,6 +12,12 @@ pub(super) struct Size {
     pub(super) count: Option<Atom>,
     pub(super) columns: Atom,
     pub(super) length: Atom,
+}
+
+/// True if a number is known to be the product of two host scalars.
+pub(super) fn is_product(n: &Form, [a, b]: [Atom; 2], facts: &Facts) -> bool {
+    let product = facts.form(a).times(&facts.form(b));
+    product.is_some() && product == facts.expanded(n)
 }
 
 impl Size {
