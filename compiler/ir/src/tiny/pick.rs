@@ -24,7 +24,10 @@ impl Tiny<'_> {
         out: &mut Vec<Stm>,
     ) -> Option<()> {
         let indices: Vec<Atom> = indices.iter().map(|a| self.atom(*a)).collect();
-        if let Some(parts) = self.parts.get(&arr).cloned() {
+        let ty = self.types[&p.var].clone();
+        let is_small = ty.is_scalar() || sizes(&ty, tuning::TINY_ELEMENTS).is_some();
+        let parts = self.parts.get(&arr).cloned();
+        if let Some(parts) = parts.clone().filter(|_| is_small) {
             let sizes = sizes(self.types.get(&arr)?, tuning::TINY_ELEMENTS)?;
             let mut picked = self.pick(&parts, &sizes, &indices, span, out);
             // Nothing is picked from nothing: that is behind a check that fails.
@@ -33,9 +36,11 @@ impl Tiny<'_> {
         }
         let (arr, indices) = match self.views.get(&arr) {
             Some((base, before)) => (*base, [before.as_slice(), &indices].concat()),
+            // An array without elements may have large rows.
+            None if parts.is_some() && self.strict => return None,
+            None if parts.is_some() => (self.whole(arr.into(), out, span).var()?, indices),
             None => (arr, indices),
         };
-        let ty = self.types[&p.var].clone();
         if self.strict && !ty.is_scalar() {
             self.views.insert(p.var, (arr, indices));
             return Some(());
