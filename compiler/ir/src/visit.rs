@@ -108,6 +108,15 @@ pub trait Code: Clone {
         out
     }
 
+    /// Calls `f` for each use of a variable inside, in types, too.
+    fn for_each_used(&self, f: &mut dyn FnMut(Var)) {
+        self.walk(&mut |site| {
+            if let Site::Use(Atom::Var(v)) = site {
+                f(v);
+            }
+        });
+    }
+
     /// True if `v` is used inside.
     fn mentions(&self, v: Var) -> bool {
         let mut found = false;

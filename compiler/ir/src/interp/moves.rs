@@ -112,11 +112,7 @@ impl Marks {
     }
 
     fn add_uses<C: Code>(&mut self, code: &C) {
-        code.walk(&mut |site| {
-            if let Site::Use(Atom::Var(v)) = site {
-                self.insert(v);
-            }
-        });
+        code.for_each_used(&mut |v| _ = self.insert(v));
     }
 }
 

@@ -26,8 +26,7 @@ impl Tiny<'_> {
         let indices: Vec<Atom> = indices.iter().map(|a| self.atom(*a)).collect();
         let ty = self.types[&p.var].clone();
         let is_small = ty.is_scalar() || sizes(&ty, tuning::TINY_ELEMENTS).is_some();
-        let parts = self.parts.get(&arr).cloned();
-        if let Some(parts) = parts.clone().filter(|_| is_small) {
+        if is_small && let Some(parts) = self.parts.get(&arr).cloned() {
             let sizes = sizes(self.types.get(&arr)?, tuning::TINY_ELEMENTS)?;
             let mut picked = self.pick(&parts, &sizes, &indices, span, out);
             // Nothing is picked from nothing: that is behind a check that fails.
@@ -37,9 +36,8 @@ impl Tiny<'_> {
         let (arr, indices) = match self.views.get(&arr) {
             Some((base, before)) => (*base, [before.as_slice(), &indices].concat()),
             // An array without elements may have large rows.
-            None if parts.is_some() && self.strict => return None,
-            None if parts.is_some() => (self.whole(arr.into(), out, span).var()?, indices),
-            None => (arr, indices),
+            None if self.strict && self.parts.contains_key(&arr) => return None,
+            None => (self.whole(arr.into(), out, span).var()?, indices),
         };
         if self.strict && !ty.is_scalar() {
             self.views.insert(p.var, (arr, indices));

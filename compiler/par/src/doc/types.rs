@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! [][]a -> []a      flatten: [n][]a -> []a         the same but for names
-//!                   join_with: [][]a -> []a -> []a  later: it takes a further argument
+//!                   join_with: []a -> [][]a -> []a  later: it takes a further argument
 //! []i64 -> i64      i64.sum, last: [n]a -> a        the second is more general
 //! ```
 

@@ -10,7 +10,7 @@ use par_ir::core::{Body, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out};
 use par_ir::stack::deeper;
-use par_ir::visit::{Code, Site};
+use par_ir::visit::Code;
 use par_ir::{Atom, Var};
 use rustc_hash::FxHashSet;
 
@@ -35,11 +35,7 @@ fn mark(used: &mut Used, a: Atom) {
 }
 
 fn mark_all(code: &impl Code, used: &mut Used) {
-    code.walk(&mut |site| {
-        if let Site::Use(a) = site {
-            mark(used, a);
-        }
-    });
+    code.for_each_used(&mut |v| _ = used.insert(v));
 }
 
 fn prune_block(block: &mut Block, used: &mut Used) {

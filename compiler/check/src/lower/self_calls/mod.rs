@@ -17,7 +17,7 @@ use super::derive::Placed;
 use super::{Lower, R};
 use par_ir::core::{Body, Exp, FunId, Param, Stm};
 use par_ir::prim::UnOp;
-use par_ir::visit::{Code, Site, Subst};
+use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Prim, PrimOp, Scalar, Span, Type, Var};
 use std::collections::{HashMap, HashSet};
 
@@ -337,11 +337,7 @@ fn repeated(
         }
         *steps += 1;
         *is_cheap &= is_check || is_scalar_code(&stm.exp);
-        stm.walk(&mut |site| {
-            if let Site::Use(Atom::Var(v)) = site {
-                needed.insert(v);
-            }
-        });
+        stm.for_each_used(&mut |v| _ = needed.insert(v));
     }
     needed
 }

@@ -16,8 +16,8 @@
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Program, Stm};
 use par_ir::effects::Effects;
 use par_ir::stack::deeper;
-use par_ir::ty::{Atom, Var};
-use par_ir::visit::{Code, Site};
+use par_ir::ty::Var;
+use par_ir::visit::Code;
 use rustc_hash::FxHashSet;
 
 /// Cleans all functions.
@@ -35,11 +35,7 @@ struct Live(FxHashSet<Var>);
 
 impl Live {
     fn mark(&mut self, code: &impl Code) {
-        code.walk(&mut |site| {
-            if let Site::Use(Atom::Var(v)) = site {
-                self.0.insert(v);
-            }
-        });
+        code.for_each_used(&mut |v| _ = self.0.insert(v));
     }
 
     fn has(&self, p: &Param) -> bool {

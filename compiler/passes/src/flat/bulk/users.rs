@@ -1,21 +1,12 @@
 //! Which statements of a block use a variable, found once for a whole sweep.
 
 use super::order::consumed;
+use par_ir::Var;
 use par_ir::flat::{Block, Param, Stm};
-use par_ir::visit::{Code, Site};
-use par_ir::{Atom, Var};
+use par_ir::visit::Code;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::ops::Range;
-
-/// Calls `f` with the variables that a statement uses, those that it binds inside, too, which nobody asks for.
-fn for_each_use(stm: &Stm, mut f: impl FnMut(Var)) {
-    stm.op.walk(&mut |site| {
-        if let Site::Use(Atom::Var(v)) = site {
-            f(v);
-        }
-    });
-}
 
 /// The statements that use each variable, themselves or inside, by their places in the block, in order. Holds until the block changes.
 #[derive(Default)]
@@ -29,9 +20,9 @@ impl Users {
         users
     }
 
-    /// Notes what a statement uses.
+    /// Notes what a statement uses, what it binds inside, too, for which nobody asks.
     pub fn note(&mut self, at: usize, stm: &Stm) {
-        for_each_use(stm, |v| {
+        stm.op.for_each_used(&mut |v| {
             let users = self.0.entry(v).or_default();
             if users.last().is_none_or(|last| *last < at) {
                 users.push(at);
@@ -43,7 +34,7 @@ impl Users {
 
     /// Forgets what a statement uses that is about to change.
     pub fn forget(&mut self, at: usize, stm: &Stm) {
-        for_each_use(stm, |v| {
+        stm.op.for_each_used(&mut |v| {
             if let Some(users) = self.0.get_mut(&v)
                 && let Ok(i) = users.binary_search(&at)
             {
@@ -72,8 +63,8 @@ impl Users {
         let consumer = |v: &Var| {
             let users = self.of_var(*v);
             let users = &users[users.partition_point(|i| *i < among.start)..];
-            let users = users.iter().copied().take_while(|i| *i < among.end);
-            users.into_iter().find(|i| consumed(&block.stms[*i]).contains(v))
+            let mut users = users.iter().copied().take_while(|i| *i < among.end);
+            users.find(|i| consumed(&block.stms[*i]).contains(v))
         };
         arrays.iter().filter_map(consumer).min()
     }

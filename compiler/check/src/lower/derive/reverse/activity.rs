@@ -4,7 +4,7 @@ use super::super::is_float;
 use super::{Lower, Reverse};
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
 use par_ir::prim::SpecialOp;
-use par_ir::visit::{Code, Site};
+use par_ir::visit::Code;
 use par_ir::{Atom, Elem, Prim, PrimOp, Type, Var};
 
 impl Reverse {
@@ -79,11 +79,7 @@ impl Reverse {
     /// True if the code uses something active.
     fn reaches(&self, code: &impl Code) -> bool {
         let mut found = false;
-        code.walk(&mut |site| {
-            if let Site::Use(Atom::Var(v)) = site {
-                found |= self.active.contains(&v) || self.bits.contains(&v);
-            }
-        });
+        code.for_each_used(&mut |v| found |= self.active.contains(&v) || self.bits.contains(&v));
         found
     }
 

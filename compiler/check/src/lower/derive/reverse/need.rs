@@ -1,7 +1,7 @@
 //! Results of calls whose values the sweep backward needs. Of data that is only moved it needs the sizes.
 
 use par_ir::core::{At, Body, Exp};
-use par_ir::visit::{Code, Site};
+use par_ir::visit::Code;
 use par_ir::{Atom, Var};
 use std::collections::HashSet;
 
@@ -23,11 +23,7 @@ fn walk(body: &Body, results: &[bool], found: &mut HashSet<Var>) {
         let wanted: Vec<bool> = stm.pat.iter().map(|p| found.contains(&p.var)).collect();
         let any = wanted.contains(&true);
         // Sizes and descriptors that types name.
-        stm.pat.walk(&mut |site| {
-            if let Site::Use(Atom::Var(v)) = site {
-                found.insert(v);
-            }
-        });
+        stm.pat.for_each_used(&mut |v| _ = found.insert(v));
         super::super::super::deep(|| expression(&stm.exp, &wanted, any, found));
     }
 }
@@ -63,10 +59,6 @@ fn expression(exp: &Exp, wanted: &[bool], any: bool, found: &mut HashSet<Var>) {
             let rows: Vec<Var> = rows.collect();
             found.extend(rows);
         }
-        _ => exp.walk(&mut |site| {
-            if let Site::Use(Atom::Var(v)) = site {
-                found.insert(v);
-            }
-        }),
+        _ => exp.for_each_used(&mut |v| _ = found.insert(v)),
     }
 }

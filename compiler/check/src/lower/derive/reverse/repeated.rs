@@ -5,7 +5,7 @@ use super::{Lower, Reverse};
 use par_ir::Var;
 use par_ir::core::Stm;
 use par_ir::effects::Effects;
-use par_ir::visit::{Code, Site};
+use par_ir::visit::Code;
 use std::collections::HashSet;
 
 impl Reverse {
@@ -19,7 +19,7 @@ impl Reverse {
         for stm in block.stms[start..].iter().rev() {
             let is_used = stm.pat.iter().any(|p| used.contains(&p.var));
             if is_used || stm.has_effect() && !repeats(stm) {
-                for_each_used(stm, &mut |v| _ = used.insert(v));
+                stm.for_each_used(&mut |v| _ = used.insert(v));
             } else {
                 unused.extend(stm.pat.iter().map(|p| p.var));
             }
@@ -31,20 +31,11 @@ impl Reverse {
             number += 1;
             let is_unused = number > start && stm.pat.iter().any(|p| unused.contains(&p.var));
             let mut depends = repeats(stm);
-            for_each_used(stm, &mut |v| depends |= removed.contains(&v));
+            stm.for_each_used(&mut |v| depends |= removed.contains(&v));
             if is_unused && depends {
                 removed.extend(stm.pat.iter().map(|p| p.var));
             }
             !(is_unused && depends)
         });
     }
-}
-
-/// The variables that a statement uses, in types, too.
-fn for_each_used(stm: &Stm, f: &mut dyn FnMut(Var)) {
-    stm.walk(&mut |site| {
-        if let Site::Use(a) = site {
-            a.var().into_iter().for_each(&mut *f);
-        }
-    });
 }
