@@ -1,6 +1,6 @@
 //! Facts about integers in kernels, on FLAT text.
 
-use par_ir::access::{Access, Axes, Class, Emit, Extent, Facts, Form, Level, Symbol};
+use par_ir::access::{Access, Axes, Emit, Extent, Facts, Form, Level, Symbol};
 use par_ir::core::{Body, Exp};
 use par_ir::flat::{Kernel, Op, Program};
 use par_ir::parse::parse_flat;
@@ -65,8 +65,13 @@ impl Example {
     }
 }
 
-fn classes(access: &Access) -> Vec<Class> {
-    access.reads().map(|r| access.class(&r.index)).collect()
+/// How the index of each read grows with the index of each of two dimensions.
+fn strides(access: &Access) -> Vec<[Option<Form>; 2]> {
+    access.reads().map(|r| [0, 1].map(|d| access.growth(&r.index, Symbol::Index(d)))).collect()
+}
+
+fn known(strides: [Form; 2]) -> [Option<Form>; 2] {
+    strides.map(Some)
 }
 
 #[test]
@@ -95,13 +100,10 @@ fn positions_of_matrices_are_rows_and_columns() {
     assert_eq!((example.shows(&access, 14), example.shows(&access, 15)), ("i1".into(), "i0".into()));
     assert_eq!(example.shows(&access, 17), "i0 + i1*n");
     let form = |v: u32| access.form(Var(v).into()).unwrap();
-    let found = classes(&access);
-    assert_eq!(found[0], Class::Affine(vec![1.into(), 0.into()]));
-    assert_eq!(found[1], Class::Aligned);
-    assert_eq!(found[2], Class::Shifted(form(3)));
-    assert_eq!(found[3], Class::Affine(vec![1.into(), form(1)]));
-    assert_eq!(found[4], Class::Affine(vec![0.into(), 1.into()]));
-    assert_eq!(found[5..], [Class::RowUniform, Class::Random, Class::Uniform]);
+    let by_rows = known([form(2), 1.into()]);
+    assert_eq!(strides(&access)[..3], [known([1.into(), 0.into()]), by_rows.clone(), by_rows]);
+    assert_eq!(strides(&access)[3..5], [known([1.into(), form(1)]), known([0.into(), 1.into()])]);
+    assert_eq!(strides(&access)[5..], [[None, Some(0.into())], [None, None], known([0.into(), 0.into()])]);
     assert_eq!(access.growth(&form(17), Symbol::Index(1)), Some(form(1)));
     assert_eq!(access.level(&form(13)), Level::Row);
     assert_eq!(
@@ -131,7 +133,8 @@ fn divisions_by_hand_are_dimensions() {
     let access = example.divided();
     assert_eq!(access.axes().count(), 3);
     assert_eq!([12, 14, 15].map(|v| example.shows(&access, v)), ["i0", "i1", "i2"]);
-    assert_eq!(classes(&access), [Class::Aligned]);
+    let read = access.reads().next().unwrap();
+    assert_eq!(Some(&read.index), access.axes().position().as_ref());
     assert_eq!(example.range(&access, 19), (vec!["0".into()], vec!["-1 + n*m*k".into()]));
 }
 
@@ -184,10 +187,10 @@ fn rows_of_ragged_arrays_begin_at_offsets() {
     let access = example.of();
     assert_eq!(example.shows(&access, 11), "i1 + start");
     assert_eq!(example.shows(&access, 14), "i1");
-    let found = classes(&access);
-    assert_eq!(found[1], Class::Aligned);
-    assert_eq!(found[2], Class::Affine(vec![0.into(), 1.into()]));
-    assert_eq!(found[3], Class::Random);
+    assert_eq!(
+        strides(&access)[1..],
+        [[None, Some(1.into())], known([0.into(), 1.into()]), [None, Some(1.into())]]
+    );
     assert_eq!(access.level(&Symbol::Start.into()), Level::Row);
 }
 
@@ -203,7 +206,7 @@ fn offsets_of_others_grow() {
            let (a_16: i64) = xs_5[u_15]
            in (a_16) }",
     );
-    assert_eq!(classes(&example.of())[1], Class::Monotone);
+    assert_eq!(strides(&example.of())[1], [None, Some(1.into())]);
 }
 
 const STENCIL: &str =
@@ -267,7 +270,7 @@ fn counters_are_symbols_and_state_is_not_before_its_loop() {
     );
     let access = example.of();
     assert_eq!(example.shows(&access, 16), "i0*k + l");
-    assert_eq!(classes(&access), [Class::Affine(vec![Symbol::Var(Var(3)).into(), 0.into()]), Class::Random]);
+    assert_eq!(strides(&access), [known([Symbol::Var(Var(3)).into(), 0.into()]), [None, Some(0.into())]]);
     assert_eq!(example.range(&access, 15), (vec!["0".into()], vec!["-1 + k".into()]));
     let level = |v: u32| access.level(&access.form(Var(v).into()).unwrap());
     assert_eq!([16, 18, 20].map(level), [Level::Inside(1); 3]);

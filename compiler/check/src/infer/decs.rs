@@ -47,7 +47,7 @@ impl<'a> Cx<'a> {
     /// Checks the definitions of a component.
     pub(super) fn component(&mut self, component: &Component, group: u32) {
         self.types.clear();
-        self.literals.clear();
+        self.component.literals.clear();
         self.types.level = 1;
         let before = self.diags.len();
         let mut signatures: Vec<Signature<'a>> =

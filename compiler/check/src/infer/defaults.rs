@@ -14,7 +14,7 @@ impl Cx<'_> {
             let is_open =
                 |t: &Ty| matches!(t, Ty::Meta(m) if matches!(self.types.class(*m), Some(Class::Prims(_))));
             if leaves.iter().any(is_open) {
-                self.defaulted.insert((id, i));
+                self.component.defaulted.insert((id, i));
             }
         }
     }
@@ -28,7 +28,7 @@ impl Cx<'_> {
         };
         let mut named = Vec::new();
         for (i, param) in def.params.iter().enumerate() {
-            if let (true, PatKind::Var(name)) = (self.defaulted.contains(&(id, i)), &param.kind) {
+            if let (true, PatKind::Var(name)) = (self.component.defaulted.contains(&(id, i)), &param.kind) {
                 named.push((self.locals[name.0 as usize].clone(), self.show(&param.ty), param.span));
             }
         }
@@ -53,7 +53,8 @@ impl Cx<'_> {
     /// For an argument that does not fit a parameter of which nothing says the type.
     pub(super) fn default_of_parameter(&self, f: &Expr, arg: &Expr, at: usize) -> Option<String> {
         let ExprKind::Def(id, _) = f.kind else { return None };
-        let def = self.defs[id.0 as usize].written().filter(|_| self.defaulted.contains(&(id, at)))?;
+        let def =
+            self.defs[id.0 as usize].written().filter(|_| self.component.defaulted.contains(&(id, at)))?;
         let name = self.sources.text(def.params.get(at)?.span);
         let wanted = self.show(&arg.ty);
         Some(format!(

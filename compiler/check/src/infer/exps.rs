@@ -97,7 +97,7 @@ impl Cx<'_> {
             ExpKind::Hole => {
                 let ty = self.types.any();
                 let locals = self.locals_in_scope();
-                self.holes.push(Hole { ty: ty.clone(), span, locals });
+                self.component.holes.push(Hole { ty: ty.clone(), span, locals });
                 Expr { kind: ExprKind::Hole(String::new()), ty, span }
             }
             ExpKind::Parens(inner) => self.exp(inner),
@@ -250,7 +250,7 @@ impl Cx<'_> {
             }
             Binding::Size(e) => *e,
             Binding::OwnSize(..) | Binding::AnonymousSize => {
-                self.anonymous_size = true;
+                self.reading.anonymous_size = true;
                 Expr { kind: ExprKind::Tuple(Vec::new()), ty: super::types::I64, span }
             }
         }

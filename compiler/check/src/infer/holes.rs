@@ -32,7 +32,7 @@ impl Cx<'_> {
 
     /// Reports the holes; their types are as known as they will be.
     pub(super) fn report_holes(&mut self) {
-        for hole in std::mem::take(&mut self.holes) {
+        for hole in std::mem::take(&mut self.component.holes) {
             let message = format!("a hole of type `{}`", self.show(&hole.ty));
             let diag = Diagnostic::new(Severity::Warning, "W0205", message, hole.span);
             let diag = diag.here("fails when it is evaluated");

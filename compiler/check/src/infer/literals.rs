@@ -46,20 +46,22 @@ impl Cx<'_> {
             Some(prim) => Ty::Prim(prim),
             None => self.types.fresh(Class::Prims(class)),
         };
-        self.literals.push(Number { value, suffixed: suffix.is_some(), span });
-        Some((Scalar::I64(self.literals.len() as i64 - 1), ty))
+        self.component.literals.push(Number { value, suffixed: suffix.is_some(), span });
+        Some((Scalar::I64(self.component.literals.len() as i64 - 1), ty))
     }
 
     /// True if an expression is a number that may have several types.
     pub(super) fn is_plain_number(&self, e: &Expr) -> bool {
         let ExprKind::Literal(Scalar::I64(index)) = e.kind else { return false };
-        self.literals.get(index as usize).is_some_and(|n| !n.suffixed)
+        self.component.literals.get(index as usize).is_some_and(|n| !n.suffixed)
     }
 
     /// The value of a number of the tree at its type; reports what does not fit.
     pub(super) fn finish_number(&mut self, index: Scalar, ty: &Ty) -> Scalar {
         let (Some(index), Ty::Prim(prim)) = (index.as_i64(), ty) else { return index };
-        let Some(number) = self.literals.get(index as usize).cloned() else { return Scalar::zero(*prim) };
+        let Some(number) = self.component.literals.get(index as usize).cloned() else {
+            return Scalar::zero(*prim);
+        };
         let result = match &number.value {
             Value::Int(value) if number.suffixed && prim.is_integer() => {
                 Ok(self.wrapped(*value, *prim, number.span))

@@ -78,19 +78,10 @@ pub fn infer<F: Borrow<ast::File>>(files: &[F], sources: &Sources) -> (Option<Pr
         module: ModId(0),
         locals: Vec::new(),
         type_vars: Vec::new(),
-        literals: Vec::new(),
-        pending: Vec::new(),
-        holes: Vec::new(),
-        expanding: Vec::new(),
-        expanded_parts: 0,
-        recursive_types: Vec::new(),
-        defaulted: HashSet::new(),
-        anonymous_size: false,
-        arrays: 0,
-        type_matches: collected.type_matches,
-        unknown_types: HashMap::new(),
-        short_names: Vec::new(),
-        represented: HashMap::new(),
+        component: Component::default(),
+        aliases: Aliases::default(),
+        hidden_types: HiddenTypes { type_matches: collected.type_matches, ..HiddenTypes::default() },
+        reading: Reading::default(),
     };
     cx.name_types();
     for (group, component) in order.iter().enumerate() {
@@ -129,30 +120,54 @@ struct Cx<'a> {
     module: ModId,
     locals: Vec<String>,
     type_vars: Vec<String>,
-    /// The numbers of the component being checked. Until it is finished, a number in the tree is its index here.
+    component: Component,
+    aliases: Aliases,
+    hidden_types: HiddenTypes,
+    reading: Reading,
+}
+
+/// The definitions being checked together, which call each other.
+#[derive(Default)]
+struct Component {
+    /// Their numbers. Until the component is finished, a number in the tree is its index here.
     literals: Vec<literals::Number>,
     pending: Vec<pending::Pending>,
     holes: Vec<holes::Hole>,
-    /// Abbreviations being expanded, to find recursive ones.
+    /// Parameters, by their numbers, of whose types nothing is said; of all components so far.
+    defaulted: HashSet<(DefId, usize)>,
+}
+
+/// Abbreviations of types.
+#[derive(Default)]
+struct Aliases {
+    /// Those being expanded, to find recursive ones.
     expanding: Vec<TypeId>,
     /// Of the one expanded last: the parts so far, those of what it mentions included.
     expanded_parts: usize,
     /// Types found to be recursive, which is reported once.
     recursive_types: Vec<TypeId>,
-    /// Parameters, by their numbers, of whose types nothing is said.
-    defaulted: HashSet<(DefId, usize)>,
-    /// A size without a name was mentioned since this was last cleared.
-    anonymous_size: bool,
-    /// How many arrays are around the type being looked at.
-    arrays: i32,
+    /// Records, tuples and sums to which the user has given names.
+    short_names: Vec<(Ty, String)>,
+}
+
+/// Types that modules hide.
+#[derive(Default)]
+struct HiddenTypes {
     /// Types that have to be what a module type says.
     type_matches: Vec<TypeMatch>,
     /// The type parameters that stand for hidden types of which nothing is known.
     unknown_types: HashMap<TypeId, TyVar>,
-    /// Records, tuples and sums to which the user has given names.
-    short_names: Vec<(Ty, String)>,
     /// Representations of hidden types.
     represented: HashMap<TypeId, Ty>,
+}
+
+/// The written type that is being looked at.
+#[derive(Default)]
+struct Reading {
+    /// A size without a name was mentioned since this was last cleared.
+    anonymous_size: bool,
+    /// How many arrays are around the type.
+    arrays: i32,
 }
 
 impl Cx<'_> {
@@ -179,7 +194,7 @@ impl Cx<'_> {
     fn show(&self, ty: &Ty) -> String {
         self.show_with(ty, &|ty| {
             let ty = types::erase(&self.types.resolve(ty));
-            self.short_names.iter().find(|(long, _)| *long == ty).map(|(_, name)| name.clone())
+            self.aliases.short_names.iter().find(|(long, _)| *long == ty).map(|(_, name)| name.clone())
         })
     }
 
@@ -190,7 +205,7 @@ impl Cx<'_> {
 
     fn show_with(&self, ty: &Ty, short: &dyn Fn(&Ty) -> Option<String>) -> String {
         let def = |id: u32| self.defs.get(id as usize).map_or_else(String::new, |d| d.name.clone());
-        let number = |index: i64| match self.literals.get(index as usize).map(|n| &n.value) {
+        let number = |index: i64| match self.component.literals.get(index as usize).map(|n| &n.value) {
             Some(literals::Value::Int(n)) => n.to_string(),
             _ => "…".to_string(),
         };

@@ -44,7 +44,7 @@ impl Cx<'_> {
             known @ Ty::Meta(_) => {
                 let out = self.types.any();
                 let needs = Needs::Field(field.name.clone(), out.clone());
-                self.pending.push(Pending { of: known, span: field.span, needs });
+                self.component.pending.push(Pending { of: known, span: field.span, needs });
                 out
             }
             _ => self.no_field(of, field, Vec::new()),
@@ -72,7 +72,11 @@ impl Cx<'_> {
         match &known {
             Ty::Meta(m) if self.types.class(*m).is_none() => {}
             Ty::Meta(_) => {
-                self.pending.push(Pending { of, span, needs: Needs::Constr(name.name.clone(), payload) });
+                self.component.pending.push(Pending {
+                    of,
+                    span,
+                    needs: Needs::Constr(name.name.clone(), payload),
+                });
             }
             Ty::Sum(constrs) => match constrs.payload(&name.name) {
                 Some(ts) => self.agree_payload(name, ts, &payload, span),
@@ -114,11 +118,11 @@ impl Cx<'_> {
     /// Looks at the constraints again until nothing more becomes known.
     pub(super) fn solve_pending(&mut self) {
         loop {
-            let before = self.pending.len();
-            for p in std::mem::take(&mut self.pending) {
+            let before = self.component.pending.len();
+            for p in std::mem::take(&mut self.component.pending) {
                 let name = |name: &str| Ident { name: name.to_string(), span: p.span };
                 match (self.types.shallow(&p.of), &p.needs) {
-                    (Ty::Meta(m), _) if self.types.class(m).is_some() => self.pending.push(p),
+                    (Ty::Meta(m), _) if self.types.class(m).is_some() => self.component.pending.push(p),
                     (of, Needs::Field(field, out)) => {
                         let ty = self.field_type(&of, &name(field));
                         self.agree(&ty, out, |clash, expected, found| {
@@ -128,7 +132,7 @@ impl Cx<'_> {
                     (of, Needs::Constr(c, payload)) => self.has_constr(of, &name(c), payload.clone(), p.span),
                 }
             }
-            if self.pending.is_empty() || self.pending.len() == before {
+            if self.component.pending.is_empty() || self.component.pending.len() == before {
                 return;
             }
         }
@@ -137,7 +141,7 @@ impl Cx<'_> {
     /// The variables that constraints wait for or will determine: they cannot be generalised.
     pub(super) fn blocked(&self) -> Vec<Ty> {
         let mut out = Vec::new();
-        for p in &self.pending {
+        for p in &self.component.pending {
             self.types.leaves(&p.of, &mut out);
             match &p.needs {
                 Needs::Field(_, t) => self.types.leaves(t, &mut out),
@@ -150,7 +154,7 @@ impl Cx<'_> {
     /// Reports the constraints whose type stayed unknown, one for every type.
     pub(super) fn report_pending(&mut self) {
         let mut seen = Vec::new();
-        for p in std::mem::take(&mut self.pending) {
+        for p in std::mem::take(&mut self.component.pending) {
             let of = self.types.shallow(&p.of);
             if seen.contains(&of) {
                 continue;

@@ -26,9 +26,9 @@ pub(super) fn in_order<T>(mut fields: Vec<(String, T)>) -> Vec<T> {
 impl Cx<'_> {
     /// A type as written.
     pub(super) fn ty(&mut self, t: &TypeExp) -> Ty {
-        if !self.expanding.is_empty() {
-            self.expanded_parts += 1;
-            if self.expanded_parts > 4 * MAX_TYPE_SIZE {
+        if !self.aliases.expanding.is_empty() {
+            self.aliases.expanded_parts += 1;
+            if self.aliases.expanded_parts > 4 * MAX_TYPE_SIZE {
                 return self.types.poison();
             }
         }
@@ -51,10 +51,10 @@ impl Cx<'_> {
             }
             TypeKind::Array(size, t) => {
                 let size = self.size(size);
-                self.arrays += 1;
+                self.reading.arrays += 1;
                 let element = self.ty(t);
-                self.arrays -= 1;
-                if self.expanding.len() <= 1 {
+                self.reading.arrays -= 1;
+                if self.aliases.expanding.len() <= 1 {
                     self.must_be_plain(&element, "the elements of an array", t.span);
                 }
                 Ty::Array(size, Box::new(element))
@@ -123,7 +123,7 @@ impl Cx<'_> {
         if name.path.is_empty()
             && let Some(arg) = self.env.ty(&name.base)
         {
-            let ty = below(&arg.ty, self.arrays - arg.arrays, arg.first);
+            let ty = below(&arg.ty, self.reading.arrays - arg.arrays, arg.first);
             return self.without_args(ty, args, span);
         }
         if let Some(id) = self.scopes.find_type(&self.env, self.module, name) {
@@ -183,7 +183,7 @@ impl Cx<'_> {
     fn expand(&mut self, id: TypeId, args: &[TypeArg], span: Span) -> Ty {
         let def = &self.scopes.types[id.0 as usize];
         let (name, params) = (def.name.clone(), def.params);
-        if let Some(start) = self.expanding.iter().position(|t| *t == id) {
+        if let Some(start) = self.aliases.expanding.iter().position(|t| *t == id) {
             self.recursive_type(&name, start, span);
             return self.types.poison();
         }
@@ -208,16 +208,16 @@ impl Cx<'_> {
             }
             Meaning::Accumulator => return self.accumulator(id, args, span),
         };
-        if self.expanding.is_empty() {
-            self.expanded_parts = 0;
+        if self.aliases.expanding.is_empty() {
+            self.aliases.expanded_parts = 0;
         }
         let env = std::mem::take(&mut self.env);
         let module = std::mem::replace(&mut self.module, module);
-        self.expanding.push(id);
+        self.aliases.expanding.push(id);
         for (param, arg) in params.iter().zip(args) {
             match arg {
                 TyArg::Type(ty) => {
-                    let arg = env::TypeArg { ty, arrays: self.arrays, first };
+                    let arg = env::TypeArg { ty, arrays: self.reading.arrays, first };
                     self.env.bind_type(&param_name(param).name, arg);
                 }
                 TyArg::Size(size) => {
@@ -227,10 +227,10 @@ impl Cx<'_> {
             }
         }
         let ty = self.ty(exp);
-        self.expanding.pop();
+        self.aliases.expanding.pop();
         self.module = module;
         self.env = env;
-        let huge = self.expanding.is_empty() && self.expanded_parts > 4 * MAX_TYPE_SIZE;
+        let huge = self.aliases.expanding.is_empty() && self.aliases.expanded_parts > 4 * MAX_TYPE_SIZE;
         if huge { self.huge_type(span) } else { ty }
     }
 
@@ -251,8 +251,8 @@ impl Cx<'_> {
 
     /// E0203, once for every cycle of abbreviations.
     fn recursive_type(&mut self, name: &str, start: usize, span: Span) {
-        let cycle = self.expanding[start..].to_vec();
-        if !cycle.iter().any(|t| self.recursive_types.contains(t)) {
+        let cycle = self.aliases.expanding[start..].to_vec();
+        if !cycle.iter().any(|t| self.aliases.recursive_types.contains(t)) {
             let message = format!("the type `{name}` contains itself");
             let diag =
                 Diagnostic::error("E0203", message, span).here("mentioned here inside its own definition");
@@ -260,7 +260,7 @@ impl Cx<'_> {
                 "types are not recursive: keep the parts in an array, and refer to them by their index",
             ));
         }
-        self.recursive_types.extend(cycle);
+        self.aliases.recursive_types.extend(cycle);
     }
 
     fn type_args(
@@ -289,7 +289,7 @@ impl Cx<'_> {
                 TypeArg::Type(t) => {
                     let ty = self.ty(t);
                     if matches!(param, TypeParam::Type(_, mark) if *mark != Some('^'))
-                        && self.expanding.len() <= 1
+                        && self.aliases.expanding.len() <= 1
                     {
                         let what = format!("the argument of `{name}`");
                         self.must_be_plain(&ty, &what, t.span);
@@ -319,7 +319,9 @@ impl Cx<'_> {
                 Size::Anon
             }
             ExpKind::Name(name) if name.path.is_empty() => match self.env.value(&name.base) {
-                Some(Binding::OwnSize(name, outer)) => Size::Own { name: *name, inner: self.arrays - outer },
+                Some(Binding::OwnSize(name, outer)) => {
+                    Size::Own { name: *name, inner: self.reading.arrays - outer }
+                }
                 _ => self.size_exp(e),
             },
             _ => self.size_exp(e),
@@ -328,16 +330,16 @@ impl Cx<'_> {
 
     /// A size of its own for every value of the type that stands here.
     fn own_size(&mut self, name: &str) -> Binding {
-        Binding::OwnSize(self.new_local(name), self.arrays)
+        Binding::OwnSize(self.new_local(name), self.reading.arrays)
     }
 
     fn size_exp(&mut self, e: &Exp) -> Size {
-        let before = std::mem::take(&mut self.anonymous_size);
+        let before = std::mem::take(&mut self.reading.anonymous_size);
         let value = self.exp(e);
         let fits = self.agree(&I64, &value.ty, |_, _, found| {
             Diagnostic::error("E0301", "a size must be of type `i64`", e.span).here(format!("found {found}"))
         });
-        let anonymous = std::mem::replace(&mut self.anonymous_size, before);
+        let anonymous = std::mem::replace(&mut self.reading.anonymous_size, before);
         match value.kind {
             _ if anonymous || !fits => Size::Anon,
             ExprKind::Local(id) => Size::Local(id),
@@ -349,7 +351,7 @@ impl Cx<'_> {
     fn size_binding(&mut self, size: Size, span: Span) -> Binding {
         let kind = match size {
             Size::Anon => return self.own_size(""),
-            Size::Own { name, inner } => return Binding::OwnSize(name, self.arrays - inner),
+            Size::Own { name, inner } => return Binding::OwnSize(name, self.reading.arrays - inner),
             Size::Const(n) => {
                 let text = Literal::Int { value: n.into(), suffix: Some(Prim::I64) };
                 match self.number(&text, false, span) {
@@ -365,7 +367,7 @@ impl Cx<'_> {
 
     /// Finds the user's names of records, tuples and sums, for messages.
     pub(super) fn name_types(&mut self) {
-        let (diagnostics, recursive) = (self.diags.len(), self.recursive_types.len());
+        let (diagnostics, recursive) = (self.diags.len(), self.aliases.recursive_types.len());
         for i in 0..self.scopes.types.len() {
             let def = &self.scopes.types[i];
             let (params, module, Meaning::Alias(exp)) = (def.params, def.module, def.meaning) else {
@@ -377,26 +379,26 @@ impl Cx<'_> {
             let name = format!("{}{}", self.scopes.get(module).prefix, def.name);
             self.env = Default::default();
             self.module = module;
-            self.expanding = vec![TypeId(i as u32)];
-            self.expanded_parts = 0;
+            self.aliases.expanding = vec![TypeId(i as u32)];
+            self.aliases.expanded_parts = 0;
             let ty = self.ty(exp);
             let ty = super::types::erase(&self.types.resolve(&ty));
-            self.expanding.clear();
-            let known = self.short_names.iter().any(|(long, _)| *long == ty);
+            self.aliases.expanding.clear();
+            let known = self.aliases.short_names.iter().any(|(long, _)| *long == ty);
             let named =
                 matches!(&ty, Ty::Record(_) | Ty::Sum(_)) || matches!(&ty, Ty::Tuple(ts) if !ts.is_empty());
             let mut open = Vec::new();
             self.types.leaves(&ty, &mut open);
             if named && !known && open.is_empty() {
-                self.short_names.push((ty, name));
+                self.aliases.short_names.push((ty, name));
             }
         }
         // What is wrong in them is reported where they are checked.
         self.diags.truncate(diagnostics);
-        self.recursive_types.truncate(recursive);
+        self.aliases.recursive_types.truncate(recursive);
         self.types.clear();
-        self.literals.clear();
-        self.pending.clear();
+        self.component.literals.clear();
+        self.component.pending.clear();
         self.env = Default::default();
     }
 
@@ -410,10 +412,10 @@ impl Cx<'_> {
             }
             self.env = Default::default();
             self.module = def.module;
-            self.expanding = vec![TypeId(i as u32)];
+            self.aliases.expanding = vec![TypeId(i as u32)];
             self.type_params(params);
             let ty = self.ty(exp);
-            self.expanding.clear();
+            self.aliases.expanding.clear();
             self.diags.extend(unused_sizes(sizes(params), &[Place::Type(exp)], "the type"));
             self.must_be_declared(TypeId(i as u32), &ty);
         }

@@ -110,7 +110,7 @@ impl<'p> Lower<'p> {
     /// The locals that a closure mentions, each once, in order.
     pub fn mentioned(&mut self, c: &Closure<'p>) -> Rc<Vec<LocalId>> {
         let key = c.body as *const Expr;
-        if let Some(list) = self.mentioned.get(&key) {
+        if let Some(list) = self.visited.mentioned.get(&key) {
             return list.clone();
         }
         let mut out = Vec::new();
@@ -118,7 +118,7 @@ impl<'p> Lower<'p> {
         out.sort();
         out.dedup();
         let list = Rc::new(out);
-        self.mentioned.insert(key, list.clone());
+        self.visited.mentioned.insert(key, list.clone());
         list
     }
 
@@ -260,7 +260,7 @@ impl<'p> Rebuild<'p> for Abstract<'p> {
         Ok(match dim {
             Dim::Size(a) => {
                 let v = self.add(lo, "n", Type::I64, a);
-                lo.sizes.insert(v);
+                lo.facts.sizes.insert(v);
                 Dim::Size(Atom::Var(v))
             }
             Dim::Seg(s) => Dim::Seg(self.add(lo, "s", Type::desc(new.to_vec()), Atom::Var(s))),

@@ -28,9 +28,9 @@ impl<'p> Lower<'p> {
     pub fn writes(&mut self, dest: &Val<'p>, f: &Val<'p>, bs: &Val<'p>) -> R<(Val<'p>, Val<'p>)> {
         let width = self.size_of(bs)?;
         let lists = self.map_over(width, std::slice::from_ref(bs), &mut |lo, rows| {
-            let before = lo.counting.replace(lo.inside);
+            let before = lo.context.counting.replace(lo.context.inside);
             let counted = lo.filled_by(f, Atom::i64(0), dest, &rows);
-            lo.counting = before;
+            lo.context.counting = before;
             let counted = counted?;
             let Val::Scalar(count, _) = lo.field(&counted, ACCUMULATOR[0])? else {
                 return Err(lo.internal("a count is a scalar"));
@@ -38,7 +38,7 @@ impl<'p> Lower<'p> {
             match count.as_i64() {
                 Some(0) => lo.list(&counted),
                 _ => {
-                    lo.sizes.extend(count.var());
+                    lo.facts.sizes.extend(count.var());
                     let filled = lo.filled_by(f, count, dest, &rows)?;
                     lo.list(&filled)
                 }
@@ -73,11 +73,11 @@ impl<'p> Lower<'p> {
         let list = self.list(acc)?;
         let room = self.size_of(&list)?;
         let written = Val::Tuple(vec![Val::i64(i), v.clone()]);
-        let at = [At::Index(count, self.span)];
+        let at = [At::Index(count, self.place.span)];
         // A function is compiled once, for lists with room and without.
         let is_room = match room.as_i64() {
             Some(0) => Atom::bool(false),
-            _ if self.inside > 0 => self.cmp(CmpOp::Lt, count, room),
+            _ if self.context.inside > 0 => self.cmp(CmpOp::Lt, count, room),
             _ => Atom::bool(true),
         };
         let mut with = |lo: &mut Self| lo.update(&list, &at, written.clone());
@@ -137,9 +137,9 @@ impl<'p> Lower<'p> {
             })?;
             stms.extend(block.stms);
             let (var, exp) = (p.var, Exp::Atom(now));
-            stms.push(Stm { pat: vec![p], exp, span: self.span });
+            stms.push(Stm { pat: vec![p], exp, span: self.place.span });
             let mut often = self.conv(prim, Prim::I64, bound);
-            if !often.var().is_some_and(|v| self.sizes.contains(&v)) {
+            if !often.var().is_some_and(|v| self.facts.sizes.contains(&v)) {
                 often = self.bin(BinOp::Max, Prim::I64, often, Atom::i64(0));
             }
             last.insert(var, self.grown(start, often, step));

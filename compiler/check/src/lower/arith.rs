@@ -37,7 +37,7 @@ impl<'p> Lower<'p> {
         if op == BinOp::Pow && p.is_integer() && p.is_signed() {
             self.check_exponent(p, b);
         }
-        let exact = !p.is_float() || !(self.permits.inexact || self.options.fast_math);
+        let exact = !p.is_float() || !(self.context.permits.inexact || self.options.fast_math);
         Ok(Val::Scalar(if exact { self.bin(op, p, a, b) } else { self.inexact(op, p, a, b) }, p))
     }
 

@@ -30,7 +30,7 @@ impl<'p> Lower<'p> {
         if def.intrinsic || none {
             return self.eval(f, env, want);
         }
-        self.reached.insert(*d);
+        self.visited.reached.insert(*d);
         let types: Vec<Shape> = types.iter().map(|t| self.type_arg(t, env)).collect();
         let sizes = self.known_sizes(sizes, env)?;
         if def.params.is_empty() {

@@ -43,11 +43,10 @@ impl<'p> Lower<'p> {
             "sequential" => self.scheduled(e, env, want, (true, true)),
             "sequential_outer" => self.scheduled(e, env, want, (true, false)),
             "sequential_inner" => self.scheduled(e, env, want, (false, true)),
-            "unsafe" if self.options.allow_unsafe => {
-                self.permitted(Permits { unchecked: true, ..self.permits }, |lo| lo.eval(e, env, want))
-            }
+            "unsafe" if self.options.allow_unsafe => self
+                .permitted(Permits { unchecked: true, ..self.context.permits }, |lo| lo.eval(e, env, want)),
             "fast_math" => {
-                self.permitted(Permits { inexact: true, ..self.permits }, |lo| lo.eval(e, env, want))
+                self.permitted(Permits { inexact: true, ..self.context.permits }, |lo| lo.eval(e, env, want))
             }
             "unroll" => match &e.kind {
                 ExprKind::Loop { .. } => self.unrolled(attr, e, env),
@@ -55,7 +54,7 @@ impl<'p> Lower<'p> {
             },
             "stripmine" => match &e.kind {
                 ExprKind::Loop { pat, init, form, body } => {
-                    self.strips = strips(attr);
+                    self.context.strips = strips(attr);
                     self.loop_expr(pat, init, form, body, env)
                 }
                 _ => self.eval(e, env, want),
@@ -73,17 +72,17 @@ impl<'p> Lower<'p> {
     }
 
     fn permitted<T>(&mut self, permits: Permits, inside: impl FnOnce(&mut Self) -> T) -> T {
-        let before = std::mem::replace(&mut self.permits, permits);
+        let before = std::mem::replace(&mut self.context.permits, permits);
         let result = inside(self);
-        self.permits = before;
+        self.context.permits = before;
         result
     }
 
     /// Makes a function: what is permitted where it is called first says nothing of its other calls.
     pub fn in_function<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> T {
-        self.inside += 1;
+        self.context.inside += 1;
         let result = self.permitted(Permits::default(), make);
-        self.inside -= 1;
+        self.context.inside -= 1;
         result
     }
 
@@ -95,9 +94,9 @@ impl<'p> Lower<'p> {
         want: Option<&Shape>,
         which: (bool, bool),
     ) -> R<Val<'p>> {
-        let first = self.blocks.last().map_or(0, |b| b.stms.len());
+        let first = self.scope.blocks.last().map_or(0, |b| b.stms.len());
         let val = self.eval(e, env, want)?;
-        if let Some(block) = self.blocks.last_mut() {
+        if let Some(block) = self.scope.blocks.last_mut() {
             block.stms[first..].iter_mut().for_each(|s| mark(s, which));
         }
         Ok(val)
@@ -105,7 +104,7 @@ impl<'p> Lower<'p> {
 
     /// True if a check is left out. What memory depends on besides, sizes and divisors, is always checked.
     pub fn is_unchecked(&self, kind: &CheckKind) -> bool {
-        self.permits.unchecked
+        self.context.permits.unchecked
             && matches!(
                 kind,
                 CheckKind::Bounds | CheckKind::Slice | CheckKind::Empty(_) | CheckKind::Assert(_)

@@ -28,6 +28,17 @@ pub(super) struct Block<'p> {
     pub values: HashMap<DefId, Val<'p>>,
 }
 
+/// The open blocks, and the variables bound so far.
+#[derive(Default)]
+pub(super) struct Scope<'p> {
+    pub blocks: Vec<Block<'p>>,
+    /// By variable: the index of the block that binds it, and its type.
+    pub levels: Vec<u32>,
+    pub types: Vec<Option<Type>>,
+    /// Statements emitted in all blocks.
+    pub emitted: usize,
+}
+
 /// Expressions whose variable is found again.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Key {
@@ -54,22 +65,22 @@ const MAX_STATEMENTS: usize = 1_000_000;
 impl<'p> Lower<'p> {
     /// A variable bound in the innermost block.
     pub fn fresh(&mut self, name: &str, ty: Type) -> Var {
-        let level = self.blocks.len().saturating_sub(1) as u32;
+        let level = self.scope.blocks.len().saturating_sub(1) as u32;
         self.fresh_at(name, ty, level)
     }
 
     fn fresh_at(&mut self, name: &str, ty: Type, level: u32) -> Var {
         let var = self.out.vars.fresh(name);
-        self.levels.push(level);
-        self.types.push(Some(ty));
+        self.scope.levels.push(level);
+        self.scope.types.push(Some(ty));
         var
     }
 
     /// Takes over the variables that another transformation has made. Those without a type are bound nowhere: code with them was given up.
     pub fn adopt_vars(&mut self, types: &HashMap<Var, Type>) {
-        for id in self.types.len()..self.out.vars.len() {
-            self.levels.push(self.blocks.len() as u32);
-            self.types.push(types.get(&Var(id as u32)).cloned());
+        for id in self.scope.types.len()..self.out.vars.len() {
+            self.scope.levels.push(self.scope.blocks.len() as u32);
+            self.scope.types.push(types.get(&Var(id as u32)).cloned());
         }
     }
 
@@ -81,19 +92,19 @@ impl<'p> Lower<'p> {
     /// A fresh `i64` parameter of the innermost block that is the size of an array.
     pub fn size_param(&mut self, name: &str) -> Param {
         let p = self.param(name, Type::I64);
-        self.sizes.insert(p.var);
+        self.facts.sizes.insert(p.var);
         p
     }
 
     /// The type of a variable.
     pub fn type_of(&self, v: Var) -> &Type {
-        let ty = self.types.get(v.0 as usize).and_then(Option::as_ref);
+        let ty = self.scope.types.get(v.0 as usize).and_then(Option::as_ref);
         ty.unwrap_or_else(|| panic!("internal error in lower: v_{} has no type", v.0))
     }
 
     /// Bound outside the block of index `level`.
     pub fn is_outside(&self, a: Atom, level: usize) -> bool {
-        a.var().is_none_or(|v| (self.levels[v.0 as usize] as usize) < level)
+        a.var().is_none_or(|v| (self.scope.levels[v.0 as usize] as usize) < level)
     }
 
     /// Bound outside the block of index `level`.
@@ -106,21 +117,21 @@ impl<'p> Lower<'p> {
 
     /// Adds a statement to the innermost block.
     pub fn push(&mut self, pat: Vec<Param>, exp: Exp) {
-        let level = self.blocks.len() - 1;
+        let level = self.scope.blocks.len() - 1;
         self.push_at(level, pat, exp);
     }
 
     /// As `push`, with the statement's own place.
     pub fn push_stm(&mut self, stm: Stm) {
-        let before = std::mem::replace(&mut self.span, stm.span);
+        let before = std::mem::replace(&mut self.place.span, stm.span);
         self.push(stm.pat, stm.exp);
-        self.span = before;
+        self.place.span = before;
     }
 
     fn push_at(&mut self, level: usize, pat: Vec<Param>, exp: Exp) {
-        self.emitted += 1;
-        let span = self.span;
-        self.blocks[level].stms.push(Stm { pat, exp, span });
+        self.scope.emitted += 1;
+        let span = self.place.span;
+        self.scope.blocks[level].stms.push(Stm { pat, exp, span });
     }
 
     /// Binds the single result of `exp`.
@@ -143,12 +154,12 @@ impl<'p> Lower<'p> {
 
     /// The variable of an equal expression in scope.
     pub fn find(&self, key: &Key) -> Option<Atom> {
-        self.blocks.iter().rev().find_map(|b| b.known.get(key).copied())
+        self.scope.blocks.iter().rev().find_map(|b| b.known.get(key).copied())
     }
 
     /// Notes what an expression is bound to in the innermost block.
     pub fn remember(&mut self, key: Key, a: Atom) {
-        if let Some(b) = self.blocks.last_mut() {
+        if let Some(b) = self.scope.blocks.last_mut() {
             b.known.insert(key, a);
         }
     }
@@ -163,28 +174,28 @@ impl<'p> Lower<'p> {
     /// Runs `f` in the innermost block and takes the statements out that it adds there. What they made known is forgotten: it may be
     /// bound later than what comes next.
     pub fn taken<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> (T, Vec<Stm>) {
-        let at = self.blocks.len() - 1;
-        let (start, known) = (self.blocks[at].stms.len(), self.blocks[at].known.clone());
+        let at = self.scope.blocks.len() - 1;
+        let (start, known) = (self.scope.blocks[at].stms.len(), self.scope.blocks[at].known.clone());
         let result = f(self);
-        let block = &mut self.blocks[at];
+        let block = &mut self.scope.blocks[at];
         block.known = known;
         (result, block.stms.split_off(start))
     }
 
     /// Goes on in a block that was closed.
     pub fn resume<T>(&mut self, block: Block<'p>, f: impl FnOnce(&mut Self) -> T) -> (Block<'p>, T) {
-        self.blocks.push(block);
+        self.scope.blocks.push(block);
         let result = f(self);
-        (self.blocks.pop().unwrap_or_default(), result)
+        (self.scope.blocks.pop().unwrap_or_default(), result)
     }
 
     /// An error if inlining got out of hand.
     pub fn limit(&self) -> R<()> {
-        if self.emitted <= MAX_STATEMENTS {
+        if self.scope.emitted <= MAX_STATEMENTS {
             return Ok(());
         }
         Err(Box::new(
-            Diagnostic::error("E0513", "the program becomes too large", self.span)
+            Diagnostic::error("E0513", "the program becomes too large", self.place.span)
                 .note(
                     "large functions are called, but the library's, those marked `#[inline]` and those that give functions \
                      are inlined at every call",
@@ -204,18 +215,18 @@ impl<'p> Lower<'p> {
         if let Some(a) = self.find(&key) {
             return a;
         }
-        let level = if may_move(op, args) { self.level_of(args) } else { self.blocks.len() - 1 };
+        let level = if may_move(op, args) { self.level_of(args) } else { self.scope.blocks.len() - 1 };
         let ty = Type::scalar(op.result());
         let var = self.fresh_at("t", ty.clone(), level as u32);
         self.push_at(level, vec![Param { var, ty }], Exp::Prim(op, args.to_vec()));
-        self.blocks[level].known.insert(key, Atom::Var(var));
+        self.scope.blocks[level].known.insert(key, Atom::Var(var));
         match op {
             PrimOp::Bin(BinOp::Mul, Prim::I64) => {
-                self.products.insert(var, (args[0], args[1]));
+                self.facts.products.insert(var, (args[0], args[1]));
             }
             PrimOp::Bin(BinOp::Add | BinOp::Sub, Prim::I64) => {
                 if op == PrimOp::Bin(BinOp::Add, Prim::I64) {
-                    self.sums.insert(var, (args[0], args[1]));
+                    self.facts.sums.insert(var, (args[0], args[1]));
                 }
                 self.note_shift(var, op, args);
             }
@@ -227,7 +238,7 @@ impl<'p> Lower<'p> {
     /// `n + m - n` is `m`.
     fn cancelled(&self, op: PrimOp, args: &[Atom]) -> Option<Atom> {
         let (PrimOp::Bin(BinOp::Sub, Prim::I64), &[a, b]) = (op, args) else { return None };
-        match a.var().and_then(|v| self.sums.get(&v))? {
+        match a.var().and_then(|v| self.facts.sums.get(&v))? {
             (x, y) if *x == b => Some(*y),
             (x, y) if *y == b => Some(*x),
             _ => None,
@@ -243,17 +254,21 @@ impl<'p> Lower<'p> {
             _ => return,
         };
         let (base, more) = self.as_shift(base);
-        self.shifts.insert(var, (base, by.wrapping_add(more)));
+        self.facts.shifts.insert(var, (base, by.wrapping_add(more)));
     }
 
     /// A number as another one and a constant that is added to it.
     pub fn as_shift(&self, a: Atom) -> (Atom, i64) {
-        a.var().and_then(|v| self.shifts.get(&v)).copied().unwrap_or((a, 0))
+        a.var().and_then(|v| self.facts.shifts.get(&v)).copied().unwrap_or((a, 0))
     }
 
     /// The innermost level among the operands.
     fn level_of(&self, args: &[Atom]) -> usize {
-        args.iter().filter_map(|a| a.var()).map(|v| self.levels[v.0 as usize] as usize).max().unwrap_or(0)
+        args.iter()
+            .filter_map(|a| a.var())
+            .map(|v| self.scope.levels[v.0 as usize] as usize)
+            .max()
+            .unwrap_or(0)
     }
 
     pub fn bin(&mut self, op: BinOp, p: Prim, a: Atom, b: Atom) -> Atom {
@@ -298,7 +313,7 @@ impl<'p> Lower<'p> {
     pub fn check(&mut self, cond: Atom, kind: CheckKind, args: Vec<Atom>) {
         let holds = self.is_unchecked(&kind)
             || cond == Atom::bool(true)
-            || self.blocks.iter().any(|b| b.checked.contains(&cond));
+            || self.scope.blocks.iter().any(|b| b.checked.contains(&cond));
         if holds {
             return;
         }
@@ -306,14 +321,14 @@ impl<'p> Lower<'p> {
             self.always_fails(&kind, &args);
         }
         self.push(Vec::new(), Exp::Check { cond, kind, args });
-        if let Some(b) = self.blocks.last_mut() {
+        if let Some(b) = self.scope.blocks.last_mut() {
             b.checked.insert(cond);
         }
     }
 
     /// W0302, once at a place. A hole says so itself.
     fn always_fails(&mut self, kind: &CheckKind, args: &[Atom]) {
-        let at = self.span;
+        let at = self.place.span;
         let constant = |a: &Atom| if let Atom::Const(c) = a { Some(*c) } else { None };
         let known: Option<Vec<Scalar>> = args.iter().map(constant).collect();
         let seen = |d: &Diagnostic| d.code == "W0302" && d.labels[0].span == at;
@@ -353,7 +368,7 @@ impl<'p> Lower<'p> {
     /// Our own mistake, reported like any other.
     pub fn internal(&self, what: &str) -> Box<Diagnostic> {
         Box::new(
-            Diagnostic::error("E0999", format!("internal error in lowering: {what}"), self.span)
+            Diagnostic::error("E0999", format!("internal error in lowering: {what}"), self.place.span)
                 .note("this is a bug of the compiler; please report it with the program"),
         )
     }

@@ -62,16 +62,16 @@ impl<'p> Lower<'p> {
 
     fn call(&mut self, fun: &Rc<Fun<'p>>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
         self.limit()?;
-        if self.depth >= MAX_DEPTH {
+        if self.context.depth >= MAX_DEPTH {
             return Err(Box::new(Diagnostic::error(
                 "E0513",
                 "calls are nested too deeply to be inlined",
-                self.span,
+                self.place.span,
             )));
         }
-        self.depth += 1;
+        self.context.depth += 1;
         let result = super::deep(|| self.call_here(fun, args, want));
-        self.depth -= 1;
+        self.context.depth -= 1;
         result
     }
 
@@ -79,18 +79,18 @@ impl<'p> Lower<'p> {
         if let Some(val) = self.call_shared(fun, &args)? {
             return Ok(val);
         }
-        let before = self.emitted;
+        let before = self.scope.emitted;
         let known = self.is_library_function(fun) && args.iter().any(Val::has_fun);
         let kept = known.then(|| args.clone());
         let val = self.inline(fun, args, want)?;
-        self.note_size(fun, kept.as_deref(), self.emitted - before);
+        self.note_size(fun, kept.as_deref(), self.scope.emitted - before);
         Ok(val)
     }
 
     /// Evaluates the body of a function in place.
     pub fn inline(&mut self, fun: &Fun<'p>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
-        let before = self.library_call;
-        self.library_call = match fun {
+        let before = self.place.library_call;
+        self.place.library_call = match fun {
             Fun::Closure(c) if self.is_library(c.body.span) => before,
             Fun::Def(d) => match &self.program.defs[d.id.0 as usize] {
                 def if def.intrinsic => before,
@@ -100,7 +100,7 @@ impl<'p> Lower<'p> {
             _ => None,
         };
         let result = self.inline_here(fun, args, want);
-        self.library_call = before;
+        self.place.library_call = before;
         result
     }
 
@@ -119,16 +119,16 @@ impl<'p> Lower<'p> {
     }
 
     fn call_closure(&mut self, c: &Closure<'p>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
-        self.called.insert(c.body);
+        self.visited.called.insert(c.body);
         let mut env = c.env.clone();
         let places = self.argument_places(args.len());
         self.find_widths(c.params, &args, &env)?;
         for (i, (pat, arg)) in c.params.iter().zip(args).enumerate() {
             let before = places.get(i).map(|place| self.enter(*place));
             self.bind(pat, arg, &mut env)?;
-            self.span = before.unwrap_or(self.span);
+            self.place.span = before.unwrap_or(self.place.span);
         }
-        self.widths.clear();
+        self.binding.widths.clear();
         c.params.iter().for_each(|pat| self.size_functions(pat, &mut env));
         match c.ret {
             Some(ret) => {
@@ -141,14 +141,14 @@ impl<'p> Lower<'p> {
 
     /// Where the arguments of the call stand, if it has just so many in the user's code.
     fn argument_places(&mut self, args: usize) -> Vec<Span> {
-        let places = std::mem::take(&mut self.arguments);
+        let places = std::mem::take(&mut self.place.arguments);
         if places.len() == args { places } else { Vec::new() }
     }
 
     fn call_def(&mut self, d: &Defined<'p>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
         let program = self.program;
         let def = &program.defs[d.id.0 as usize];
-        self.reached.insert(d.id);
+        self.visited.reached.insert(d.id);
         if def.intrinsic {
             return self.intrinsic(def, &d.types, args);
         }
@@ -161,14 +161,14 @@ impl<'p> Lower<'p> {
         for (i, (pat, arg)) in def.params.iter().zip(args).enumerate() {
             let before = places.get(i).map(|place| self.enter(*place));
             let bound = self.bind_as(pat, arg, &mut env, &|name| size_of_argument(name, &def.name));
-            bound.map_err(|diag| self.blame_call(diag, def, before.unwrap_or(self.span)))?;
-            self.span = before.unwrap_or(self.span);
+            bound.map_err(|diag| self.blame_call(diag, def, before.unwrap_or(self.place.span)))?;
+            self.place.span = before.unwrap_or(self.place.span);
         }
-        self.widths.clear();
+        self.binding.widths.clear();
         def.params.iter().for_each(|pat| self.size_functions(pat, &mut env));
         let text = format!("result of `{}`", def.name);
         let declared = Declared { what: &text, span: Some(def.ret_span), trusted: false };
-        let call = self.span;
+        let call = self.place.span;
         let val = self.eval_at(&def.body, &mut env, &def.ret, want, declared);
         val.map_err(|diag| self.blame_call(diag, def, call))
     }
@@ -205,7 +205,7 @@ impl<'p> Lower<'p> {
         let val = self.eval(body, env, if known { Some(&shape) } else { want })?;
         let before = self.enter(body.span);
         let val = self.enforce(val, ty, env, declared);
-        self.span = before;
+        self.place.span = before;
         val
     }
 
@@ -217,26 +217,26 @@ impl<'p> Lower<'p> {
             let defined = Defined { id: d, types: Rc::new(types), sizes: Vec::new() };
             return Ok(Val::Fun(Rc::new(Fun::Def(defined))));
         }
-        self.reached.insert(d);
+        self.visited.reached.insert(d);
         if def.intrinsic {
             return self.intrinsic(def, &types, Vec::new());
         }
         if def.group.is_some() {
             let message = format!("the value `{}` is defined by itself", def.name);
-            let diag = Diagnostic::error("E0514", message, self.span);
-            return Err(Box::new(match self.span == def.name_span {
+            let diag = Diagnostic::error("E0514", message, self.place.span);
+            return Err(Box::new(match self.place.span == def.name_span {
                 true => diag.here("its computation needs it"),
                 false => diag.label(def.name_span, "defined here"),
             }));
         }
-        if let Some(v) = self.blocks.iter().rev().find_map(|b| b.values.get(&d)) {
+        if let Some(v) = self.scope.blocks.iter().rev().find_map(|b| b.values.get(&d)) {
             return Ok(v.clone());
         }
         let mut env = def_env(def, &types);
         let text = format!("type of `{}`", def.name);
         let declared = Declared { what: &text, span: Some(def.ret_span), trusted: false };
         let val = self.eval_at(&def.body, &mut env, &def.ret, None, declared)?;
-        if let Some(block) = self.blocks.last_mut().filter(|_| def.type_params.is_empty()) {
+        if let Some(block) = self.scope.blocks.last_mut().filter(|_| def.type_params.is_empty()) {
             block.values.insert(d, val.clone());
         }
         Ok(val)

@@ -172,7 +172,7 @@ impl<'p> Lower<'p> {
 
     /// The scalar of which all elements of an array are copies, if that is known.
     fn repeated(&self, array: Var) -> Option<Atom> {
-        let stms = self.blocks.iter().rev().flat_map(|b| b.stms.iter().rev());
+        let stms = self.scope.blocks.iter().rev().flat_map(|b| b.stms.iter().rev());
         let mut binding = stms.filter(|s| s.pat.iter().any(|p| p.var == array));
         match binding.next()?.exp {
             Exp::Replicate(_, x) => x.var().is_none_or(|v| self.type_of(v).is_scalar()).then_some(x),

@@ -133,11 +133,11 @@ impl<'p> Lower<'p> {
 impl<'p> Lower<'p> {
     /// Appends a closed block to the innermost one.
     fn splice(&mut self, block: super::build::Block<'p>) {
-        let level = self.blocks.len().saturating_sub(1) as u32;
+        let level = self.scope.blocks.len().saturating_sub(1) as u32;
         for p in block.stms.iter().flat_map(|s| &s.pat) {
-            self.levels[p.var.0 as usize] = level;
+            self.scope.levels[p.var.0 as usize] = level;
         }
-        if let Some(b) = self.blocks.last_mut() {
+        if let Some(b) = self.scope.blocks.last_mut() {
             b.stms.extend(block.stms);
         }
     }

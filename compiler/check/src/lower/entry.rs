@@ -21,12 +21,12 @@ impl<'p> Lower<'p> {
     pub fn entry(&mut self, id: DefId) {
         let program = self.program;
         let def = &program.defs[id.0 as usize];
-        self.blocks = vec![Block::default()];
-        self.depth = 0;
-        self.entry_sizes = None;
+        self.scope.blocks = vec![Block::default()];
+        self.context.depth = 0;
+        self.binding.entry_sizes = None;
         self.enter(def.name_span);
         let result = self.entry_fun(def);
-        self.blocks.clear();
+        self.scope.blocks.clear();
         match result {
             Ok(fun) => self.out.funs.push(fun),
             Err(d) if self.diagnostics.contains(&d) => {}
@@ -53,16 +53,16 @@ impl<'p> Lower<'p> {
             vals.push((val, self.type_arg(&pat.ty, &env)));
             signature.push((name, seal(ty, def.hidden.part(i))));
         }
-        self.entry_sizes = Some(Default::default());
+        self.binding.entry_sizes = Some(Default::default());
         for ((pat, (val, shape)), (name, _)) in def.params.iter().zip(vals).zip(&signature) {
-            if let Some((_, current)) = &mut self.entry_sizes {
+            if let Some((_, current)) = &mut self.binding.entry_sizes {
                 current.clone_from(name);
             }
             self.enter(pat.span);
             let val = self.internal_form(&val, &shape)?;
             self.bind_as(pat, val, &mut env, &|_| format!("size of `{name}`"))?;
         }
-        self.entry_sizes = None;
+        self.binding.entry_sizes = None;
         self.enter(def.name_span);
         let text = format!("result of `{}`", def.name);
         let declared = Declared { what: &text, span: Some(def.ret_span), trusted: false };
@@ -77,7 +77,7 @@ impl<'p> Lower<'p> {
         let results = columns(&val);
         let mut ret = Vec::new();
         self.entry_ret(&val, &mut Vec::new(), &mut ret);
-        let block = self.blocks.pop().unwrap_or_default();
+        let block = self.scope.blocks.pop().unwrap_or_default();
         let entry = Entry { name: def.name.clone(), params: signature, ret: ret_type };
         let body = Body { stms: block.stms, results };
         Ok(Fun { name: def.name.clone(), entry: Some(entry), params, ret, body, span: def.span })
@@ -168,7 +168,7 @@ impl<'p> Lower<'p> {
                 } else {
                     let name = size.as_deref().filter(|s| s.starts_with(char::is_alphabetic)).unwrap_or("n");
                     let v = add(self, name, Type::I64);
-                    self.sizes.insert(v);
+                    self.facts.sizes.insert(v);
                     Dim::Size(Atom::Var(v))
                 };
                 above.push(dim);

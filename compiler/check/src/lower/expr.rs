@@ -16,7 +16,7 @@ impl<'p> Lower<'p> {
         super::deep(|| {
             let before = self.enter(e.span);
             let result = self.eval_here(e, env, want);
-            self.span = before;
+            self.place.span = before;
             result
         })
     }
@@ -89,8 +89,12 @@ impl<'p> Lower<'p> {
             None => {
                 let name = &self.program.locals[l.0 as usize];
                 Err(Box::new(
-                    Diagnostic::error("E0402", format!("the size `{name}` is not known here"), self.span)
-                        .note("a size becomes known where an array parameter or a `let` names it"),
+                    Diagnostic::error(
+                        "E0402",
+                        format!("the size `{name}` is not known here"),
+                        self.place.span,
+                    )
+                    .note("a size becomes known where an array parameter or a `let` names it"),
                 ))
             }
         }
@@ -168,7 +172,7 @@ impl<'p> Lower<'p> {
         let fun = self.eval(f, env, None)?;
         let vals = self.arguments(&fun, args, env)?;
         let own = !self.is_library(e_span(args));
-        self.arguments = if own { args.iter().map(|a| a.span).collect() } else { Vec::new() };
+        self.place.arguments = if own { args.iter().map(|a| a.span).collect() } else { Vec::new() };
         if want.is_none() && has_sizes(ty) {
             let shape = self.shape(ty, env)?;
             return self.apply(&fun, vals, is_informative(&shape).then_some(&shape));

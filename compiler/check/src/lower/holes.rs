@@ -33,7 +33,7 @@ impl<'p> Lower<'p> {
                 let add = PrimOp::Bin(BinOp::Add, Prim::I64);
                 let none = Exp::Prim(add, vec![Atom::i64(0), Atom::i64(0)]);
                 let size = self.emit("k", Type::I64, none);
-                self.sizes.insert(size);
+                self.facts.sizes.insert(size);
                 let element = self.never(t, env)?;
                 self.replicate(Atom::Var(size), &element)?
             }

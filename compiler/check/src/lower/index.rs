@@ -42,7 +42,7 @@ impl<'p> Rebuild<'p> for Row<'_> {
         let exp = Exp::Index(s, self.at.to_vec());
         Ok(if old.len() == self.at.len() {
             let k = lo.share(key, "k", Type::I64, exp);
-            lo.sizes.insert(k);
+            lo.facts.sizes.insert(k);
             Dim::Size(Atom::Var(k))
         } else {
             Dim::Seg(lo.share(key, "s", Type::desc(new.to_vec()), exp))
@@ -134,7 +134,7 @@ impl<'p> Lower<'p> {
                 }
             };
             self.check_bounds(*i, size);
-            self.span = before;
+            self.place.span = before;
             above.push(*d);
             taken.push(*i);
             elem = inner;
@@ -202,7 +202,7 @@ impl<'p> Lower<'p> {
             Some(s) if s < 0 => self.cut_down(start, end, stride, size),
             _ => self.cut_any(start, end, stride, size),
         };
-        self.span = before;
+        self.place.span = before;
         Ok(cut)
     }
 

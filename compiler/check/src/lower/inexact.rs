@@ -31,13 +31,13 @@ impl Lower<'_> {
     fn product(&mut self, p: Prim, a: Atom, b: Atom) -> Atom {
         let product = self.bin(BinOp::Mul, p, a, b);
         if let Atom::Var(var) = product {
-            self.inexact.insert(var, (a, b));
+            self.facts.inexact.insert(var, (a, b));
         }
         product
     }
 
     fn sum(&mut self, op: BinOp, p: Prim, a: Atom, b: Atom) -> Atom {
-        let factors = |lo: &Self, of: Atom| of.var().and_then(|v| lo.inexact.get(&v).copied());
+        let factors = |lo: &Self, of: Atom| of.var().and_then(|v| lo.facts.inexact.get(&v).copied());
         let negative = |lo: &mut Self, of: Atom| lo.prim(PrimOp::Un(UnOp::Neg, p), &[of]);
         let (x, y, z) = match (factors(self, a), factors(self, b), op) {
             (_, Some((x, y)), BinOp::Add) => (x, y, a),

@@ -21,7 +21,9 @@ impl<'p> Lower<'p> {
         };
         found.ok_or_else(|| {
             let message = format!("internal error: the intrinsic `{}` is not known", def.name);
-            Box::new(Diagnostic::error("E0999", message, self.span).label(def.name_span, "declared here"))
+            Box::new(
+                Diagnostic::error("E0999", message, self.place.span).label(def.name_span, "declared here"),
+            )
         })
     }
 
@@ -60,7 +62,7 @@ impl<'p> Lower<'p> {
             }
             ("replicate", [Val::Scalar(n, _), v]) => self.replicate(*n, v)?,
             ("head" | "last" | "init" | "tail", [a]) => self.end_of(name, name, a)?,
-            ("first_here", [a]) => self.end_of("head", self.library_call.unwrap_or(name), a)?,
+            ("first_here", [a]) => self.end_of("head", self.place.library_call.unwrap_or(name), a)?,
             ("length", [a]) => Val::i64(self.size_of(a)?),
             ("++" | "concat", [a, b]) => self.concat(a.clone(), b.clone())?,
             ("flatten", [a]) => self.flatten(a)?,

@@ -34,7 +34,7 @@ impl<'p> Lower<'p> {
             Atom::Const(_) => return other(self),
             Atom::Var(_) => {}
         }
-        let level = self.blocks.len();
+        let level = self.scope.blocks.len();
         let (block, val) = self.in_block(then)?;
         let a = Arm { block, val };
         let (block, val) = self.in_block(other)?;
@@ -141,7 +141,7 @@ impl<'p> Rebuild<'p> for Join<'p> {
         let merged = match (dim, other) {
             (Dim::Size(a), Dim::Size(b)) => {
                 let k = self.bind(lo, "k", Type::I64, a, b);
-                lo.sizes.extend(k.var());
+                lo.facts.sizes.extend(k.var());
                 Dim::Size(k)
             }
             (Dim::Seg(a), Dim::Seg(b)) => {

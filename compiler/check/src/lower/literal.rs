@@ -165,7 +165,7 @@ impl<'p> Lower<'p> {
         let lengths: Option<Vec<i64>> = rows.iter().map(outer_size).collect();
         let array = self.stack(rows)?;
         if let (Some(lengths), Some(Dim::Seg(s))) = (lengths, array.dims().get(1)) {
-            self.literal_rows.insert(*s, lengths.into_iter().zip(es.iter().map(|e| e.span)).collect());
+            self.facts.literal_rows.insert(*s, lengths.into_iter().zip(es.iter().map(|e| e.span)).collect());
         }
         Ok(array)
     }
@@ -238,7 +238,7 @@ impl<'p> Lower<'p> {
                 let d = Diagnostic::error(
                     "E0304",
                     "the type of the elements of this array is not known",
-                    self.span,
+                    self.place.span,
                 );
                 return Err(Box::new(d.note("write the type, as in `([] : []i32)`")));
             }
@@ -255,7 +255,7 @@ impl<'p> Lower<'p> {
 
     /// A size that must not be negative.
     pub fn check_size(&mut self, n: Atom) {
-        if n.var().is_some_and(|v| self.sizes.contains(&v)) {
+        if n.var().is_some_and(|v| self.facts.sizes.contains(&v)) {
             return;
         }
         let ok = self.cmp(CmpOp::Le, Atom::i64(0), n);
@@ -302,7 +302,7 @@ impl<'p> Lower<'p> {
     /// stored, so the product may be out of range.
     pub fn size_product(&mut self, n: Atom, m: Atom) -> Atom {
         let product = self.mul(n, m);
-        if self.blocks.len() == 1 && product.var().is_some() && n.var().is_some() && m.var().is_some() {
+        if self.scope.blocks.len() == 1 && product.var().is_some() && n.var().is_some() && m.var().is_some() {
             let high = self.bin(BinOp::MulHi, Prim::I64, n, m);
             let (small, sign) =
                 (self.cmp(CmpOp::Eq, high, Atom::i64(0)), self.cmp(CmpOp::Le, Atom::i64(0), product));

@@ -94,14 +94,14 @@ impl<'p> Lower<'p> {
         body: &'p Expr,
         env: &Env<'p>,
     ) -> R<Val<'p>> {
-        let around = std::mem::take(&mut self.strips);
+        let around = std::mem::take(&mut self.context.strips);
         let shape = if has_sizes(&pat.ty) { Some(self.shape(&pat.ty, env)?) } else { None };
         let start = self.loop_start(pat, init, env)?;
         let state_env = |lo: &mut Self, state: &Val<'p>| lo.iteration_env(pat, state, env);
         let finish = |lo: &mut Self, inner: &Env<'p>| {
-            lo.looping += 1;
+            lo.context.looping += 1;
             let val = lo.eval(body, inner, shape.as_ref());
-            lo.looping -= 1;
+            lo.context.looping -= 1;
             lo.keep_sizes(val?, pat, env)
         };
         match form {
@@ -165,7 +165,7 @@ impl<'p> Lower<'p> {
         if let ExprKind::Range { start, second, end, kind } = &array.kind {
             let before = self.enter(array.span);
             let range = self.range(start, second.as_deref(), end, *kind, env);
-            self.span = before;
+            self.place.span = before;
             return Ok(Source::Range(range?));
         }
         let val = self.eval(array, env, None)?;
@@ -308,7 +308,7 @@ impl<'p> Lower<'p> {
             known = last;
         }
         let stays = |(p, r): (&Param, &Atom)| Atom::Var(p.var) == *r;
-        if self.counting.is_some() && dims.is_empty() && params.iter().zip(&results).all(stays) {
+        if self.context.counting.is_some() && dims.is_empty() && params.iter().zip(&results).all(stays) {
             known.extend(params.iter().map(|p| p.var).zip(init));
             let mut known = Renamed { renamed: &HashMap::new(), known: &known };
             return self.rebuild(&state, &mut Vec::new(), &mut Vec::new(), &mut known);
@@ -320,8 +320,8 @@ impl<'p> Lower<'p> {
             rename(&mut ty, &renamed);
             let name = self.out.vars.name(p.var).to_string();
             let q = self.param(&name, ty);
-            if self.sizes.contains(&p.var) {
-                self.sizes.insert(q.var);
+            if self.facts.sizes.contains(&p.var) {
+                self.facts.sizes.insert(q.var);
             }
             renamed.insert(p.var, q.var);
             pat.push(q);
@@ -335,7 +335,7 @@ impl<'p> Lower<'p> {
         };
         let body = Body { stms: body.stms, results };
         let params = params.into_iter().zip(init).collect();
-        let all = Stm { pat, exp: Exp::Loop { params, form, body }, span: self.span };
+        let all = Stm { pat, exp: Exp::Loop { params, form, body }, span: self.place.span };
         self.without_remainders(all)?.into_iter().for_each(|stm| self.push_stm(stm));
         self.rebuild(
             &state,

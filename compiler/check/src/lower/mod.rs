@@ -74,7 +74,7 @@ mod write;
 
 use crate::thir::{Constructors, Def, DefId, Expr, LocalId, Program};
 use par_ir::core;
-use par_ir::{Atom, Span, Type, Var};
+use par_ir::{Atom, Span, Var};
 use par_syntax::Sources;
 use par_syntax::diagnostic::{Diagnostic, Severity};
 use std::cell::RefCell;
@@ -127,15 +127,22 @@ struct Lower<'p> {
     sources: &'p Sources,
     options: Options,
     out: core::Program,
-    /// By variable: the index of the block that binds it, and its type.
-    levels: Vec<u32>,
-    types: Vec<Option<Type>>,
-    blocks: Vec<build::Block<'p>>,
-    /// Place of the user's code that is being lowered.
-    span: Span,
-    /// The library's function that the program has called, whose body is evaluated.
-    library_call: Option<&'p str>,
-    emitted: usize,
+    diagnostics: Vec<Diagnostic>,
+    scope: build::Scope<'p>,
+    context: Context,
+    place: Place<'p>,
+    facts: Facts,
+    binding: Binding,
+    visited: Visited,
+    instances: recursion::Instances,
+    derivatives: derive::Derivatives,
+    shared: share::Shared<'p>,
+    hints: loops::Hints,
+}
+
+/// What surrounds the code that is being lowered.
+#[derive(Default)]
+struct Context {
     /// Nesting of inlined calls.
     depth: usize,
     /// Nesting of functions that are being made: 0 in an entry point.
@@ -150,39 +157,58 @@ struct Lower<'p> {
     counting: Option<usize>,
     /// Permissions of the attributes around.
     permits: attributes::Permits,
-    /// Products of floats whose rounding may be left out, with their factors.
-    inexact: HashMap<Var, (Atom, Atom)>,
-    diagnostics: Vec<Diagnostic>,
-    /// Layouts of sum types, by the identity of their constructors.
-    layouts: RefCell<HashMap<usize, (Constructors, value::Shape)>>,
-    /// Variables that are sizes of something that exists: they are not negative.
+}
+
+/// Places in the user's code, for messages.
+#[derive(Default)]
+struct Place<'p> {
+    /// Of what is being lowered.
+    span: Span,
+    /// The library's function that the program has called, whose body is evaluated.
+    library_call: Option<&'p str>,
+    /// The arguments of the array operation that is called, if they stand in the user's code.
+    arguments: Vec<Span>,
+    /// Of those, the two whose sizes are being equated.
+    walked: Option<(Span, Span)>,
+}
+
+/// Facts about variables.
+#[derive(Default)]
+struct Facts {
+    /// Sizes of something that exists: they are not negative.
     sizes: HashSet<Var>,
-    /// Of irregular array literals whose rows have known lengths: these, and where the rows stand.
-    literal_rows: HashMap<Var, Vec<(i64, Span)>>,
     /// Sizes known to be products, for `unflatten`.
     products: HashMap<Var, (Atom, Atom)>,
     /// Sizes known to be sums, for `split`.
     sums: HashMap<Var, (Atom, Atom)>,
     /// Numbers known to be another one and a constant.
     shifts: HashMap<Var, (Atom, i64)>,
-    instances: recursion::Instances,
-    derivatives: derive::Derivatives,
-    shared: share::Shared<'p>,
-    hints: loops::Hints,
-    /// While the parameters of an entry point are bound: which parameter bound a size name, and the present one.
+    /// Of irregular array literals whose rows have known lengths: these, and where the rows stand.
+    literal_rows: HashMap<Var, Vec<(i64, Span)>>,
+    /// Products of floats whose rounding may be left out, with their factors.
+    inexact: HashMap<Var, (Atom, Atom)>,
+}
+
+/// Sizes that parameters bind, while they are bound.
+#[derive(Default)]
+struct Binding {
+    /// Of an entry point: which parameter bound a size name, and the present one.
     entry_sizes: Option<(HashMap<LocalId, String>, String)>,
-    /// While parameters are bound: what sizes are if the argument that binds them has no rows.
+    /// What sizes are if the argument that binds them has no rows.
     widths: HashMap<LocalId, Atom>,
-    /// The arguments of the array operation that is called, if they stand in the user's code.
-    arguments: Vec<Span>,
-    /// Of those, the two whose sizes are being equated.
-    walked: Option<(Span, Span)>,
+}
+
+/// Parts of the typed tree that were met, and what is kept of them. They are known by their addresses.
+#[derive(Default)]
+struct Visited {
     /// Definitions that were evaluated.
     reached: HashSet<DefId>,
     /// Bodies of local functions and lambdas that were called.
     called: HashSet<*const Expr>,
-    /// Locals mentioned in a function's body, by its address.
+    /// Locals mentioned in a function's body.
     mentioned: HashMap<*const Expr, Rc<Vec<LocalId>>>,
+    /// Layouts of sum types, by the identity of their constructors.
+    layouts: RefCell<HashMap<usize, (Constructors, value::Shape)>>,
 }
 
 /// Lowers every entry point, and what they call. No program comes back if any diagnostic is worse than a warning; for
@@ -198,38 +224,17 @@ pub fn lower(
         sources,
         options,
         out: core::Program::default(),
-        levels: Vec::new(),
-        types: Vec::new(),
-        blocks: Vec::new(),
-        span: Span::default(),
-        library_call: None,
-        emitted: 0,
-        depth: 0,
-        inside: 0,
-        looping: 0,
-        strips: 0,
-        unless: None,
-        counting: None,
-        permits: attributes::Permits::default(),
-        inexact: HashMap::new(),
         diagnostics: Vec::new(),
-        layouts: RefCell::default(),
-        sizes: HashSet::new(),
-        literal_rows: HashMap::new(),
-        products: HashMap::new(),
-        sums: HashMap::new(),
-        shifts: HashMap::new(),
+        scope: build::Scope::default(),
+        context: Context::default(),
+        place: Place::default(),
+        facts: Facts::default(),
+        binding: Binding::default(),
+        visited: Visited::default(),
         instances: recursion::Instances::default(),
         derivatives: derive::Derivatives::default(),
         shared: share::Shared::default(),
         hints: loops::Hints::default(),
-        entry_sizes: None,
-        widths: HashMap::new(),
-        arguments: Vec::new(),
-        walked: None,
-        reached: HashSet::new(),
-        called: HashSet::new(),
-        mentioned: HashMap::new(),
     };
     for (i, def) in program.defs.iter().enumerate() {
         if def.entry {
@@ -254,9 +259,9 @@ fn deep<T>(f: impl FnOnce() -> T) -> T {
 impl<'p> Lower<'p> {
     /// Moves to the place of an expression, unless it is library code. Gives back the place before.
     fn enter(&mut self, span: Span) -> Span {
-        let before = self.span;
+        let before = self.place.span;
         if !self.is_library(span) {
-            self.span = span;
+            self.place.span = span;
         }
         before
     }

@@ -54,7 +54,7 @@ impl<'p> Lower<'p> {
     /// The steps must lead from the start to the end, which may be the same.
     fn check_direction(&mut self, (a, b, by): (Atom, Atom, Atom), kind: RangeKind) {
         let zero = Atom::i64(0);
-        if a == zero && by == Atom::i64(1) && b.var().is_some_and(|n| self.sizes.contains(&n)) {
+        if a == zero && by == Atom::i64(1) && b.var().is_some_and(|n| self.facts.sizes.contains(&n)) {
             return;
         }
         let (up, ascending) = (self.cmp(CmpOp::Lt, zero, by), self.cmp(CmpOp::Le, a, b));

@@ -81,7 +81,7 @@ impl<'p> Lower<'p> {
     /// The error for a function where only data can be.
     pub fn function_value(&self, place: &str) -> Box<Diagnostic> {
         Box::new(
-            Diagnostic::error("E0511", format!("a function cannot be the value of {place}"), self.span)
+            Diagnostic::error("E0511", format!("a function cannot be the value of {place}"), self.place.span)
                 .here("this needs a function that is known only at run time")
                 .note("functions may be arguments, results and parts of tuples wherever it is known which one is meant"),
         )

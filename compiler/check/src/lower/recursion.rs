@@ -107,7 +107,7 @@ impl<'p> Lower<'p> {
         args: Vec<Val<'p>>,
         want: Option<&Shape>,
     ) -> R<Val<'p>> {
-        self.called.insert(c.body);
+        self.visited.called.insert(c.body);
         let mut env = c.env.clone();
         if let (Some(want), Some(ret)) = (want, c.ret) {
             bind_wanted(ret, want, &implicit_sizes(own.sizes, c.params), &mut env);
@@ -153,15 +153,15 @@ impl<'p> Lower<'p> {
             self.bind_sizes(pat, &arg, &mut env);
             actual.push(arg);
         }
-        self.widths.clear();
+        self.binding.widths.clear();
         let mut key = Key::starting(format!("{:p}{:?}", f.body, f.in_scope));
         self.lasting_key(&f.captured, &mut key);
         actual.iter().for_each(|a| self.key(a, &mut key));
         // The parameters are made at the level of the callee's body.
-        let caller = std::mem::take(&mut self.blocks);
-        self.blocks.push(Block::default());
+        let caller = std::mem::take(&mut self.scope.blocks);
+        self.scope.blocks.push(Block::default());
         let made = self.find_or_lower(f, key.text, &actual);
-        self.blocks = caller;
+        self.scope.blocks = caller;
         let (id, args) = made?;
         self.emit_call(id, args, f.ret, &mut env)
     }
@@ -215,15 +215,15 @@ impl<'p> Lower<'p> {
         });
         self.instances.by_key.insert(key, id);
         self.instances.ret.insert(id, ret);
-        let before = (self.span, self.depth);
+        let before = (self.place.span, self.context.depth);
         self.enter(f.span);
-        self.depth = 0;
+        self.context.depth = 0;
         let result = self.in_function(|lo| {
             let body = lo.instance_body(f, &mut env, args)?;
             let params = lo.out.funs[id.0 as usize].params.clone();
             lo.with_loop(id, &params, body)
         });
-        (self.span, self.depth) = before;
+        (self.place.span, self.context.depth) = before;
         self.instances.chain.pop();
         self.out.funs[id.0 as usize].body = result?;
         Ok(id)
@@ -242,7 +242,7 @@ impl<'p> Lower<'p> {
             return Err(self.function_value("a recursive function"));
         }
         let results = columns(&val);
-        let block = self.blocks.pop().unwrap_or_default();
+        let block = self.scope.blocks.pop().unwrap_or_default();
         Ok(Body { stms: block.stms, results })
     }
 
@@ -259,7 +259,7 @@ impl<'p> Lower<'p> {
 
     /// The error for instances without end, with the chain that leads to the next one.
     fn endless(&self, f: &Recursive, message: String) -> Box<Diagnostic> {
-        let mut diagnostic = Diagnostic::error("E0512", message, self.span)
+        let mut diagnostic = Diagnostic::error("E0512", message, self.place.span)
             .label(f.name_span, "defined here")
             .note("recursive calls must pass functions on unchanged, or from a finite set, and must not grow types");
         let chain = &self.instances.chain;
@@ -291,8 +291,8 @@ impl<'p> Lower<'p> {
             rename(&mut ty, &renamed);
             let name = self.out.vars.name(p.var).to_string();
             let q = self.param(&name, ty);
-            if self.sizes.contains(&p.var) {
-                self.sizes.insert(q.var);
+            if self.facts.sizes.contains(&p.var) {
+                self.facts.sizes.insert(q.var);
             }
             renamed.insert(p.var, q.var);
             pat.push(q);
@@ -359,7 +359,7 @@ impl<'p> Lower<'p> {
                 let ty = if ragged { Type::desc(above.clone()) } else { Type::I64 };
                 let p = self.param(if ragged { "s" } else { "k" }, ty);
                 if !ragged {
-                    self.sizes.insert(p.var);
+                    self.facts.sizes.insert(p.var);
                 }
                 above.push(if ragged { Dim::Seg(p.var) } else { Dim::Size(Atom::Var(p.var)) });
                 out.push(p);
@@ -375,7 +375,7 @@ impl<'p> Lower<'p> {
             }
             Shape::Unknown => {
                 let message = format!("the type of the result of the recursive `{name}` is not known");
-                return Err(Box::new(Diagnostic::error("E0304", message, self.span)));
+                return Err(Box::new(Diagnostic::error("E0304", message, self.place.span)));
             }
         }
         Ok(())

@@ -59,7 +59,7 @@ impl Lower<'_> {
 
     /// The body with the rows at which parts of the state begin.
     pub(super) fn with_starts(&mut self, body: Body, starts: &mut Starts) -> R<Body> {
-        body.place(self.blocks.len() as u32, &mut self.levels);
+        body.place(self.scope.blocks.len() as u32, &mut self.scope.levels);
         let (block, ()) = self.in_block(|lo| {
             for mut stm in body.stms {
                 if let Exp::If { then, other, .. } = &mut stm.exp {

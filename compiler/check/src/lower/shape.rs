@@ -147,7 +147,7 @@ impl<'p> Lower<'p> {
     /// The sum of the row lengths of a descriptor.
     pub fn total(&mut self, s: Var) -> Atom {
         let total = self.share(Key::Total(s), "total", Type::I64, Exp::Total(s));
-        self.sizes.insert(total);
+        self.facts.sizes.insert(total);
         Atom::Var(total)
     }
 
@@ -172,8 +172,9 @@ impl<'p> Lower<'p> {
             return Ok(self.emit("lens", ty, Exp::Replicate(n, a)));
         }
         // Rows that there may be none of may have a size that is less than nothing.
-        let is_size =
-            |a: &Atom| a.as_i64().is_some_and(|n| n >= 0) || a.var().is_some_and(|v| self.sizes.contains(&v));
+        let is_size = |a: &Atom| {
+            a.as_i64().is_some_and(|n| n >= 0) || a.var().is_some_and(|v| self.facts.sizes.contains(&v))
+        };
         if rest.iter().all(|d| matches!(d, Dim::Size(n) if is_size(n))) {
             let inner = self.filled(rest, a)?;
             return Ok(self.emit("lens", ty, Exp::Replicate(n, Atom::Var(inner))));
@@ -223,7 +224,7 @@ impl<'p> Lower<'p> {
 
     /// E0401 for an array literal whose rows are known not to have one length.
     fn never_uniform(&self, s: Var, expected: Option<Atom>) -> R<()> {
-        let Some(rows) = self.literal_rows.get(&s) else { return Ok(()) };
+        let Some(rows) = self.facts.literal_rows.get(&s) else { return Ok(()) };
         let Some(width) = expected.map_or_else(|| rows.first().map(|row| row.0), |n| n.as_i64()) else {
             return Ok(());
         };

@@ -70,10 +70,10 @@ impl<'p> Lower<'p> {
         if let Some(None) = self.shared.instances.get(&key) {
             return Ok(None);
         }
-        let caller = std::mem::take(&mut self.blocks);
-        self.blocks.push(Block::default());
+        let caller = std::mem::take(&mut self.scope.blocks);
+        self.scope.blocks.push(Block::default());
         let instance = self.find_or_make(fun, args, key, body);
-        self.blocks = caller;
+        self.scope.blocks = caller;
         match instance? {
             (Some(instance), actual) => self.call_instance(&instance, actual).map(Some),
             (None, _) => Ok(None),
@@ -157,16 +157,16 @@ impl<'p> Lower<'p> {
         params: Vec<Param>,
         body: &'p Expr,
     ) -> R<Option<Instance<'p>>> {
-        let (before, depth) = (self.enter(body.span), std::mem::take(&mut self.depth));
+        let (before, depth) = (self.enter(body.span), std::mem::take(&mut self.context.depth));
         let result = self.in_function(|lo| lo.inline(callee, args, None));
-        (self.span, self.depth) = (before, depth);
+        (self.place.span, self.context.depth) = (before, depth);
         let result = result?;
         if result.has_fun() {
             return Ok(None);
         }
         let mut ret = Vec::new();
         self.entry_ret(&result, &mut Vec::new(), &mut ret);
-        let block = self.blocks.pop().unwrap_or_default();
+        let block = self.scope.blocks.pop().unwrap_or_default();
         let id = FunId(self.out.funs.len() as u32);
         let vars = params.iter().map(|p| p.var).collect();
         self.out.funs.push(core::Fun {
@@ -237,7 +237,7 @@ impl<'p> Rebuild<'p> for Fill {
         let column = self.next(lo)?;
         let (inside, here) = match dim {
             Dim::Size(a) => {
-                lo.sizes.insert(column);
+                lo.facts.sizes.insert(column);
                 (a, Dim::Size(Atom::Var(column)))
             }
             Dim::Seg(s) => (Atom::Var(s), Dim::Seg(column)),

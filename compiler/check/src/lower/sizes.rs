@@ -92,8 +92,8 @@ impl<'p> Lower<'p> {
                 return Ok(expected.map_or(Target::Keep, |e| Target::To(Dim::Size(e))));
             }
             Dim::Seg(s) => match (expected, size) {
-                (None, Size::Local(l)) if self.widths.contains_key(l) => {
-                    let otherwise = self.widths[l];
+                (None, Size::Local(l)) if self.binding.widths.contains_key(l) => {
+                    let otherwise = self.binding.widths[l];
                     self.uniform_or(s, None, otherwise)?
                 }
                 _ => self.uniform(s, expected)?,
@@ -110,7 +110,7 @@ impl<'p> Lower<'p> {
             }
             (Size::Local(l) | Size::Own { name: l, .. }, None) => {
                 env.bind(*l, Val::i64(actual));
-                if let Some((owners, name)) = &mut self.entry_sizes {
+                if let Some((owners, name)) = &mut self.binding.entry_sizes {
                     owners.insert(*l, name.clone());
                 }
                 Ok(Target::To(Dim::Size(actual)))
@@ -142,8 +142,8 @@ impl<'p> Lower<'p> {
     pub fn of_parts(&self, diag: Box<Diagnostic>, size: &Size, declared: Declared) -> Box<Diagnostic> {
         let Size::Own { .. } = size else { return diag };
         let here = "parts of this that share a size in its type differ";
-        let new = Diagnostic::error(&diag.code, diag.message.clone(), self.span).here(here);
-        Box::new(match declared.span.filter(|span| *span != self.span) {
+        let new = Diagnostic::error(&diag.code, diag.message.clone(), self.place.span).here(here);
+        Box::new(match declared.span.filter(|span| *span != self.place.span) {
             Some(span) => new.label(span, "this type says that they have one size"),
             None => new,
         })
@@ -151,7 +151,7 @@ impl<'p> Lower<'p> {
 
     /// For a size name that two parameters of an entry point share: which ones.
     fn entry_size_text(&self, size: &Size) -> Option<String> {
-        let (owners, name) = self.entry_sizes.as_ref()?;
+        let (owners, name) = self.binding.entry_sizes.as_ref()?;
         let Size::Local(l) = size else { return None };
         let (owner, size) = (owners.get(l)?, &self.program.locals[l.0 as usize]);
         Some(match owner == name {
@@ -185,16 +185,19 @@ impl<'p> Lower<'p> {
 
     fn sizes_differ(&self, x: i64, y: i64, what: &str, declared: Option<Span>) -> Diagnostic {
         let message = format!("sizes differ: {x} and {y} ({what})");
-        match (&self.walked, declared) {
+        match (&self.place.walked, declared) {
             (Some((first, second)), _) => Diagnostic::error("E0401", message, *second)
                 .here(format!("this has size {y}"))
                 .label(*first, format!("this has size {x}")),
-            (None, Some(span)) if span != self.span => Diagnostic::error("E0401", message, self.span)
-                .here(format!("this has size {y}"))
-                .label(span, format!("size {x} is asked for here")),
-            _ if what == ASCRIBED => Diagnostic::error("E0401", message, self.span)
+            (None, Some(span)) if span != self.place.span => {
+                Diagnostic::error("E0401", message, self.place.span)
+                    .here(format!("this has size {y}"))
+                    .label(span, format!("size {x} is asked for here"))
+            }
+            _ if what == ASCRIBED => Diagnostic::error("E0401", message, self.place.span)
                 .here(format!("this has size {y}, but its type says {x}")),
-            _ => Diagnostic::error("E0401", message, self.span).here(format!("sizes {x} and {y} meet here")),
+            _ => Diagnostic::error("E0401", message, self.place.span)
+                .here(format!("sizes {x} and {y} meet here")),
         }
     }
 
@@ -203,9 +206,9 @@ impl<'p> Lower<'p> {
         let by = more.unsigned_abs();
         let (above, below) = (format!("this is always {by} more"), format!("this is always {by} less"));
         let (of_first, of_second) = if more > 0 { (above, below) } else { (below, above) };
-        let (first, second) = match (self.walked, declared.filter(|span| *span != self.span)) {
+        let (first, second) = match (self.place.walked, declared.filter(|span| *span != self.place.span)) {
             (Some((first, second)), _) => (Some(first), second),
-            (None, declared) => (declared, self.span),
+            (None, declared) => (declared, self.place.span),
         };
         let diag = Diagnostic::error("E0401", format!("sizes differ by {by} ({what})"), second);
         match first {

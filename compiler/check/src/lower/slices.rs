@@ -37,9 +37,9 @@ impl<'p> Lower<'p> {
 
     /// Every index and slice, checked as if one row after the other were updated: where no row is, nothing further in is wrong.
     fn cuts(&mut self, arr: &Val<'p>, at: &[At], new: &Val<'p>) -> R<Option<Vec<(Cut, bool)>>> {
-        let outside = self.unless;
+        let outside = self.context.unless;
         let cuts = self.cuts_inside(arr, at, new);
-        self.unless = outside;
+        self.context.unless = outside;
         cuts
     }
 
@@ -53,7 +53,7 @@ impl<'p> Lower<'p> {
                 At::Index(i, span) => {
                     let before = self.enter(*span);
                     self.check_bounds(*i, size);
-                    self.span = before;
+                    self.place.span = before;
                     let one = Atom::i64(1);
                     cuts.push((Cut { start: *i, len: one, stride: one }, true));
                 }
@@ -63,7 +63,7 @@ impl<'p> Lower<'p> {
                     self.equate(cut.len, have, "the slice and the new values", None)?;
                     cuts.push((Cut { len: have, ..cut }, false));
                     let none = self.cmp(par_ir::prim::CmpOp::Eq, have, Atom::i64(0));
-                    self.unless = Some(match self.unless {
+                    self.context.unless = Some(match self.context.unless {
                         Some(before) => self.bin(BinOp::Or, Prim::Bool, before, none),
                         None => none,
                     });
@@ -90,7 +90,7 @@ impl<'p> Lower<'p> {
 
     /// Unless a row is missing, in which case what is inside it is not asked for.
     pub(super) fn check_if_needed(&mut self, cond: Atom, kind: CheckKind, args: Vec<Atom>) {
-        let cond = match self.unless {
+        let cond = match self.context.unless {
             Some(none) => self.bin(BinOp::Or, Prim::Bool, none, cond),
             None => cond,
         };

@@ -37,7 +37,7 @@ impl Inputs {
         let p = lo.param(&name, ty);
         let var = p.var;
         if lo.type_of(array).is_desc() && p.ty.is_scalar() {
-            lo.sizes.insert(var);
+            lo.facts.sizes.insert(var);
         }
         self.arrays.push(array);
         self.params.push(p);
@@ -140,7 +140,7 @@ impl<'p> Lower<'p> {
         ins: &[Val<'p>],
         f: &mut dyn FnMut(&mut Self, Vec<Val<'p>>) -> R<Val<'p>>,
     ) -> R<Val<'p>> {
-        let level = self.blocks.len();
+        let level = self.scope.blocks.len();
         let (block, (inputs, row)) = self.in_block(|lo| {
             let mut inputs = Inputs::default();
             let rows: R<Vec<_>> = ins.iter().map(|v| lo.row_params(v, &mut inputs)).collect();
@@ -204,14 +204,14 @@ impl<'p> Lower<'p> {
             return Err(self.internal("no arrays to walk"));
         };
         let size = self.size_of(first)?;
-        let spans = std::mem::take(&mut self.arguments);
+        let spans = std::mem::take(&mut self.place.arguments);
         let spans = spans.get(spans.len().saturating_sub(arrays.len())..).filter(|s| s.len() == arrays.len());
         let mut out = Vec::with_capacity(arrays.len());
         for (i, a) in arrays.iter().enumerate() {
             let other = self.size_of(a)?;
-            self.walked = spans.map(|s| (s[0], s[i]));
+            self.place.walked = spans.map(|s| (s[0], s[i]));
             let equal = self.equate(size, other, what, None);
-            self.walked = None;
+            self.place.walked = None;
             equal?;
             out.push(self.resized(a, size)?);
         }

@@ -51,8 +51,8 @@ impl<'p> Lower<'p> {
     /// Binds the names of both operands, if the size was computed as a product or sum itself.
     fn solve_both(&mut self, op: &str, operands: [&'p Expr; 2], is: Atom, env: &mut Env<'p>) -> R<()> {
         let computed = match op {
-            "*" => &self.products,
-            "+" => &self.sums,
+            "*" => &self.facts.products,
+            "+" => &self.facts.sums,
             _ => return Ok(()),
         };
         let Some((a, b)) = is.var().and_then(|v| computed.get(&v)).copied() else { return Ok(()) };

@@ -48,11 +48,11 @@ impl<'p> Lower<'p> {
         if !constructors.is_closed() {
             return shape();
         }
-        if let Some((_, known)) = self.layouts.borrow().get(&constructors.id()) {
+        if let Some((_, known)) = self.visited.layouts.borrow().get(&constructors.id()) {
             return known.clone();
         }
         let shape = shape();
-        self.layouts.borrow_mut().insert(constructors.id(), (constructors.clone(), shape.clone()));
+        self.visited.layouts.borrow_mut().insert(constructors.id(), (constructors.clone(), shape.clone()));
         shape
     }
 

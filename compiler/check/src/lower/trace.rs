@@ -20,10 +20,10 @@ impl<'p> Lower<'p> {
             return Err(self.function_value("a trace"));
         }
         // Counting is followed by another evaluation, which shows it.
-        if self.counting == Some(self.inside) {
+        if self.context.counting == Some(self.context.inside) {
             return Ok(val);
         }
-        let label = std::iter::once(self.sources.place(self.span)).chain(attr.args.iter().cloned());
+        let label = std::iter::once(self.sources.place(self.place.span)).chain(attr.args.iter().cloned());
         let label = label.collect::<Vec<_>>().join(" ");
         let shape = self.type_arg(ty, env);
         let shown = self.external(&val, &shape)?;

@@ -31,22 +31,22 @@ impl<'p> Lower<'p> {
         let (functions, derivatives) = (self.out.funs.len(), self.derivatives.clone());
         let warnings = self.diagnostics.len();
         let group = |d: &DefId| program.defs[d.0 as usize].group;
-        let mut groups: HashSet<u32> = self.reached.iter().filter_map(group).collect();
+        let mut groups: HashSet<u32> = self.visited.reached.iter().filter_map(group).collect();
         // The last ones first: they are the callers, and what they call need not be evaluated by itself.
         for (i, def) in program.defs.iter().enumerate().rev() {
             let id = DefId(i as u32);
             // Those that call each other are evaluated together.
             let group = def.group.is_some_and(|g| groups.contains(&g));
-            let known = def.library || def.entry || group || self.reached.contains(&id);
+            let known = def.library || def.entry || group || self.visited.reached.contains(&id);
             if known || def.open || !wanted(def) {
                 continue;
             }
-            self.blocks = vec![Block::default()];
-            (self.depth, self.emitted) = (0, 0);
+            self.scope.blocks = vec![Block::default()];
+            (self.context.depth, self.scope.emitted) = (0, 0);
             self.enter(def.name_span);
             let found = self.evaluate(id, def).err();
             let found = found.filter(|d| d.code != "E0402" || !takes_sized_functions(&def.params));
-            self.blocks.clear();
+            self.scope.blocks.clear();
             groups.extend(def.group);
             self.report_unreached(found);
         }
@@ -58,10 +58,16 @@ impl<'p> Lower<'p> {
 
     /// Evaluates a local function that was not called, once.
     pub fn uncalled(&mut self, fun: &Closure<'p>) {
-        if self.is_library(fun.body.span) || !self.called.insert(fun.body) {
+        if self.is_library(fun.body.span) || !self.visited.called.insert(fun.body) {
             return;
         }
-        let before = (self.span, self.depth, self.emitted, self.out.funs.len(), self.diagnostics.len());
+        let before = (
+            self.place.span,
+            self.context.depth,
+            self.scope.emitted,
+            self.out.funs.len(),
+            self.diagnostics.len(),
+        );
         let (instances, shared) = (std::mem::take(&mut self.instances), std::mem::take(&mut self.shared));
         let (hints, derivatives) = (std::mem::take(&mut self.hints), self.derivatives.clone());
         let mut env = fun.env.clone();
@@ -71,7 +77,7 @@ impl<'p> Lower<'p> {
         self.enter(body.span);
         let found = self.in_block(|lo| lo.call_unknown(value, params, ret.unwrap_or(&body.ty), &env)).err();
         (self.instances, self.shared, self.hints) = (instances, shared, hints);
-        (self.span, self.depth, self.emitted) = (before.0, before.1, before.2);
+        (self.place.span, self.context.depth, self.scope.emitted) = (before.0, before.1, before.2);
         self.out.funs.truncate(before.3);
         self.derivatives = derivatives;
         self.report_unreached(found.filter(|d| d.code != "E0402" || !takes_sized_functions(params)));

@@ -52,9 +52,10 @@ impl<'p> Lower<'p> {
             .iter()
             .rev()
             .find_map(|i| if let IndexArg::Slice { span, .. } = i { Some(*span) } else { None });
-        self.walked = (!self.is_library(update.span)).then_some((slice.unwrap_or(value.span), update.span));
+        self.place.walked =
+            (!self.is_library(update.span)).then_some((slice.unwrap_or(value.span), update.span));
         let result = self.update(&arr, &at, new);
-        self.walked = None;
+        self.place.walked = None;
         result
     }
 

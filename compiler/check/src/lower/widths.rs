@@ -21,7 +21,7 @@ impl<'p> Lower<'p> {
         while let Some((name, first)) = found.first().copied() {
             let (same, others) = found.into_iter().partition::<Vec<_>, _>(|(l, _)| *l == name);
             found = others;
-            self.widths.remove(&name);
+            self.binding.widths.remove(&name);
             if let (Dim::Seg(_), [_, rest @ ..]) = (first, same.as_slice())
                 && !rest.is_empty()
             {
@@ -32,7 +32,7 @@ impl<'p> Lower<'p> {
                         Dim::Seg(s) => self.width_or(s, width)?,
                     };
                 }
-                self.widths.insert(name, width);
+                self.binding.widths.insert(name, width);
             }
         }
         Ok(())

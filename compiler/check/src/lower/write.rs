@@ -138,7 +138,7 @@ impl<'p> Lower<'p> {
 
     /// True if a variable may differ between the rows of a map that encloses this place: functions are called in maps.
     pub(super) fn may_vary(&self, v: Var) -> bool {
-        self.inside > 0 || !self.is_outside(Atom::Var(v), 1)
+        self.context.inside > 0 || !self.is_outside(Atom::Var(v), 1)
     }
 
     /// Elements or operators that a histogram of scalars cannot have: the library's function brings the values of one

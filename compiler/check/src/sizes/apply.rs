@@ -30,7 +30,7 @@ impl<'p> Check<'p> {
     /// Keeps the sizes that the surroundings of a use have to say.
     pub(super) fn note_use(&mut self, e: &'p Expr, sizes: Vec<(LocalId, Term)>) {
         if !sizes.is_empty() {
-            self.uses.push((e, sizes));
+            self.equations.uses.push((e, sizes));
         }
     }
 
@@ -105,7 +105,7 @@ impl<'p> Check<'p> {
         mentioned.then(|| {
             let term = self.unknown(arg.span);
             if let Some(Atom::Opaque(o)) = term.as_atom() {
-                self.opaques[o as usize].expr = Some(arg);
+                self.terms.opaques[o as usize].expr = Some(arg);
             }
             term
         })
@@ -115,7 +115,7 @@ impl<'p> Check<'p> {
         term.atoms().any(|atom| match atom {
             Atom::Local(m) => m == l,
             Atom::Opaque(o) => {
-                let key = self.opaques[o as usize].key.as_ref();
+                let key = self.terms.opaques[o as usize].key.as_ref();
                 key.is_some_and(|(_, args)| args.iter().any(|t| self.mentions(t, l)))
             }
             Atom::Meta(_) => false,

@@ -79,7 +79,7 @@ impl<'p> Check<'p> {
     fn note_place(&mut self, ty: &Type, span: Span) {
         ty.terms(&mut |term| {
             if let Some(Atom::Local(l)) = term.as_atom() {
-                self.places.entry(l).or_insert(span);
+                self.bindings.places.entry(l).or_insert(span);
             }
         });
     }
@@ -88,9 +88,9 @@ impl<'p> Check<'p> {
         if let Dim::Is(term) = sized.dim()
             && let Some(Atom::Opaque(o)) = term.as_atom()
         {
-            self.opaques[o as usize].length_of.get_or_insert(l);
+            self.terms.opaques[o as usize].length_of.get_or_insert(l);
         }
         let value = self.named(l, ty, value);
-        self.locals.insert(l, Bound::Value(Typed { ty: sized, value }));
+        self.bindings.locals.insert(l, Bound::Value(Typed { ty: sized, value }));
     }
 }

@@ -86,8 +86,8 @@ impl<'p> Check<'p> {
                 How::Parameter if depth == 0 => Dim::Is(self.meta(Kind::Parameter)),
                 How::Parameter => Dim::Is(self.meta(Kind::Loose)),
                 How::Result if depth == 0 => {
-                    self.exists += 1;
-                    Dim::Exists(self.exists)
+                    self.terms.exists += 1;
+                    Dim::Exists(self.terms.exists)
                 }
                 How::Declared if depth == 0 => Dim::Is(self.unknown(Span::default())),
                 How::Result | How::Declared | How::Argument => Dim::Any,
@@ -98,8 +98,8 @@ impl<'p> Check<'p> {
     /// The size that a name stands for. A type that mentions it first declares it.
     pub(super) fn name(&mut self, l: LocalId) -> Term {
         let level = self.level;
-        self.levels.entry(l).or_insert(level);
-        match self.values.get(&l) {
+        self.bindings.levels.entry(l).or_insert(level);
+        match self.bindings.values.get(&l) {
             Some(term) => term.clone(),
             None => Term::atom(Atom::Local(l)),
         }
@@ -130,9 +130,9 @@ impl<'p> Check<'p> {
         match (size, value) {
             (Size::Anon, _) => value.clone(),
             (Size::Own { .. }, _) => value.clone(),
-            (Size::Local(l), Dim::Is(term)) if !self.levels.contains_key(l) => {
-                self.levels.insert(*l, self.level);
-                self.values.insert(*l, term.clone());
+            (Size::Local(l), Dim::Is(term)) if !self.bindings.levels.contains_key(l) => {
+                self.bindings.levels.insert(*l, self.level);
+                self.bindings.values.insert(*l, term.clone());
                 value.clone()
             }
             _ => match self.size(size, 0, How::Argument) {

@@ -119,7 +119,7 @@ impl<'p> Check<'p> {
     }
 
     fn local(&mut self, l: LocalId, types: &'p [Ty], e: &'p Expr) -> Typed {
-        match self.locals.get(&l).cloned() {
+        match self.bindings.locals.get(&l).cloned() {
             Some(Bound::Value(typed)) => typed,
             Some(Bound::Function(scheme)) => {
                 let (ty, sizes) = self.instance(&scheme, types);
@@ -314,13 +314,13 @@ impl<'p> Check<'p> {
 
     /// A value under a name.
     pub(super) fn named(&mut self, l: LocalId, ty: &Ty, value: Value) -> Value {
-        self.levels.insert(l, self.level);
+        self.bindings.levels.insert(l, self.level);
         match value {
             Value::Is(term) if *unwrapped(ty) == Ty::Prim(Prim::I64) => {
                 if let Some(Atom::Opaque(o)) = term.as_atom() {
-                    self.opaques[o as usize].value_of.get_or_insert(l);
+                    self.terms.opaques[o as usize].value_of.get_or_insert(l);
                 }
-                self.values.insert(l, term.clone());
+                self.bindings.values.insert(l, term.clone());
                 Value::Is(term)
             }
             parts @ Value::Parts(_) => parts,

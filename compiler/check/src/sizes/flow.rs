@@ -76,10 +76,10 @@ impl<'p> Check<'p> {
     fn renamed_term(&mut self, term: &Term, names: &Names) -> Option<Term> {
         term.replaced(&mut |atom| match (names.get(atom), atom) {
             (Some(found), _) => found,
-            (None, Atom::Opaque(o)) => match self.opaques[o as usize].key.clone() {
+            (None, Atom::Opaque(o)) => match self.terms.opaques[o as usize].key.clone() {
                 Some((head, args)) => {
                     let new = args.iter().map(|t| self.renamed_term(t, names)).collect::<Option<Vec<_>>>()?;
-                    let expr = self.opaques[o as usize].expr.filter(|_| new == args);
+                    let expr = self.terms.opaques[o as usize].expr.filter(|_| new == args);
                     Some(self.computed(head, new, expr))
                 }
                 None => Some(Term::atom(atom)),
@@ -99,7 +99,7 @@ impl<'p> Check<'p> {
             names.locals.insert(*size, Some(meta));
         }
         for m in &scheme.metas {
-            let kind = self.metas[*m as usize].kind;
+            let kind = self.terms.metas[*m as usize].kind;
             let meta = self.meta(kind);
             names.metas.insert(*m, meta);
         }

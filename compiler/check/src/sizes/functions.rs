@@ -38,7 +38,7 @@ impl<'p> Check<'p> {
 
     fn declared_scheme(&mut self, def: &'p Def) -> Scheme {
         let outer = std::mem::replace(&mut self.level, 1);
-        def.size_params.iter().for_each(|l| _ = self.levels.insert(*l, 1));
+        def.size_params.iter().for_each(|l| _ = self.bindings.levels.insert(*l, 1));
         let mut params: Vec<(Option<LocalId>, Type)> = Vec::new();
         for pat in &def.params {
             let ty = self.convert(&pat.ty, 0, How::Argument);
@@ -60,7 +60,7 @@ impl<'p> Check<'p> {
     fn before_body(&mut self, f: &Function<'p>) -> Scheme {
         self.level += 1;
         let level = self.level;
-        f.sizes.iter().for_each(|l| _ = self.levels.insert(*l, level));
+        f.sizes.iter().for_each(|l| _ = self.bindings.levels.insert(*l, level));
         let mut params = Vec::new();
         for pat in f.params {
             let ty = self.convert(&pat.ty, 0, How::Argument);
@@ -135,10 +135,10 @@ impl<'p> Check<'p> {
 
     /// Checks a function with its own sizes, which may be used at any.
     pub(super) fn function(&mut self, f: &Function<'p>) -> (Scheme, Option<Term>) {
-        let (mark, uses) = (self.mark(), self.uses.len());
+        let (mark, uses) = (self.mark(), self.equations.uses.len());
         self.level += 1;
-        f.sizes.iter().for_each(|l| _ = self.levels.insert(*l, self.level));
-        self.size_params.extend(f.sizes);
+        f.sizes.iter().for_each(|l| _ = self.bindings.levels.insert(*l, self.level));
+        self.bindings.size_params.extend(f.sizes);
         let params = self.opened(f.params);
         let found = self.expr(f.body);
         let mut ret = found.ty;
@@ -175,7 +175,7 @@ impl<'p> Check<'p> {
         self.level -= 1;
         let ty = self.closed(&[], params, result, level);
         for m in self.open_metas(&ty) {
-            let meta = &mut self.metas[m as usize];
+            let meta = &mut self.terms.metas[m as usize];
             meta.level = meta.level.min(self.level);
         }
         ty
@@ -209,8 +209,8 @@ impl<'p> Check<'p> {
         let ret = ret.with_dims(&mut |dim| match self.own_dim(dim) {
             Dim::Is(term) if self.escapes(&term, &allowed, level) => {
                 Dim::Exists(*exists.entry(term).or_insert_with(|| {
-                    self.exists += 1;
-                    self.exists
+                    self.terms.exists += 1;
+                    self.terms.exists
                 }))
             }
             other => other,
@@ -239,9 +239,11 @@ impl<'p> Check<'p> {
     /// True if a size has no meaning outside of a function of this level.
     fn escapes(&self, term: &Term, allowed: &[LocalId], level: u32) -> bool {
         term.atoms().any(|atom| match atom {
-            Atom::Local(l) => self.levels.get(&l).is_some_and(|l| *l >= level) && !allowed.contains(&l),
+            Atom::Local(l) => {
+                self.bindings.levels.get(&l).is_some_and(|l| *l >= level) && !allowed.contains(&l)
+            }
             Atom::Opaque(o) => {
-                let opaque = &self.opaques[o as usize];
+                let opaque = &self.terms.opaques[o as usize];
                 match &opaque.key {
                     Some((_, args)) => args.iter().any(|t| self.escapes(t, allowed, level)),
                     None => opaque.level >= level,
@@ -257,7 +259,7 @@ impl<'p> Check<'p> {
         ty.terms(&mut |term| {
             for atom in term.atoms() {
                 if let Atom::Meta(m) = atom {
-                    let meta = &self.metas[m as usize];
+                    let meta = &self.terms.metas[m as usize];
                     if meta.level > self.level && meta.is.is_none() && !meta.any && !metas.contains(&m) {
                         metas.push(m);
                     }
@@ -277,8 +279,8 @@ impl<'p> Check<'p> {
         let ty = ty.with_dims(&mut |dim| self.resolve_dim(dim));
         let metas = self.open_metas(&ty);
         let scheme = Scheme { sizes: Vec::new(), implicit: Vec::new(), metas, type_params: Vec::new(), ty };
-        self.levels.insert(l, self.level);
-        self.locals.insert(l, Bound::Function(Rc::new(scheme)));
+        self.bindings.levels.insert(l, self.level);
+        self.bindings.locals.insert(l, Bound::Function(Rc::new(scheme)));
     }
 
     /// A chain of `let`s.
@@ -307,10 +309,10 @@ impl<'p> Check<'p> {
                 };
                 if *recursive {
                     let scheme = self.before_body(&f);
-                    self.locals.insert(*name, Bound::Function(Rc::new(scheme)));
+                    self.bindings.locals.insert(*name, Bound::Function(Rc::new(scheme)));
                 }
                 let (scheme, _) = self.function(&f);
-                self.locals.insert(*name, Bound::Function(Rc::new(scheme)));
+                self.bindings.locals.insert(*name, Bound::Function(Rc::new(scheme)));
                 self.expr(body)
             }
             _ => self.expr(e),

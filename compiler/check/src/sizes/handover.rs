@@ -19,7 +19,7 @@ const I64: Ty = Ty::Prim(Prim::I64);
 impl Check<'_> {
     /// Keeps what is known by now of the uses from a number on.
     pub(super) fn solve_uses(&mut self, from: usize) {
-        for (e, sizes) in self.uses.split_off(from) {
+        for (e, sizes) in self.equations.uses.split_off(from) {
             let mut known = Vec::new();
             for (name, term) in sizes {
                 let term = self.resolve(&term);
@@ -55,7 +55,7 @@ impl Check<'_> {
             Atom::Local(l) => Some(local(l)),
             Atom::Meta(_) => None,
             Atom::Opaque(o) => {
-                let opaque = &self.opaques[o as usize];
+                let opaque = &self.terms.opaques[o as usize];
                 match (opaque.value_of, opaque.length_of, &opaque.key) {
                     (Some(l), ..) => Some(local(l)),
                     (_, Some(l), _) => self.length_expr(l, span),

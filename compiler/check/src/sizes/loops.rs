@@ -28,7 +28,7 @@ impl<'p> Check<'p> {
             LoopForm::While(_) => None,
         };
         self.level += 1;
-        names.iter().for_each(|l| _ = self.levels.insert(*l, self.level));
+        names.iter().for_each(|l| _ = self.bindings.levels.insert(*l, self.level));
         let inside = self.state_type(pat, &state);
         let outside = self.with_names(&inside, &names, &mut |cx| cx.meta(Kind::Implicit));
         self.flow(&start.ty, &outside, &site);
@@ -80,7 +80,7 @@ impl<'p> Check<'p> {
             _ => {
                 let mut known = HashSet::new();
                 sizes(&pat.ty, &mut known);
-                out.extend(known.into_iter().filter(|l| !self.levels.contains_key(l)));
+                out.extend(known.into_iter().filter(|l| !self.bindings.levels.contains_key(l)));
             }
         }
     }

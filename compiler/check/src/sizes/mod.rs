@@ -73,21 +73,43 @@ struct Check<'p> {
     walked: Vec<bool>,
     /// Definitions that are numbers.
     constants: HashMap<DefId, i64>,
+    bindings: Bindings,
+    level: u32,
+    terms: Terms<'p>,
+    equations: Equations<'p>,
+    found: Found,
+    silent: bool,
+    /// The name of the definition that is looked at, for what has no place of its own.
+    here: Span,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// Names that are bound in definitions.
+#[derive(Default)]
+struct Bindings {
     locals: HashMap<LocalId, Bound>,
-    /// Known values of integer names.
+    /// Known values of integers.
     values: HashMap<LocalId, Term>,
     /// Nesting depth of functions at which names are bound.
     levels: HashMap<LocalId, u32>,
-    /// Names that are sizes of arrays: not negative.
+    /// Sizes of arrays: not negative.
     size_params: HashSet<LocalId>,
     /// Parameters whose size a name is.
     places: HashMap<LocalId, Span>,
-    level: u32,
+}
+
+/// Sizes that are not written as names.
+struct Terms<'p> {
     metas: Vec<Meta>,
     opaques: Vec<Opaque<'p>>,
     computations: HashMap<(String, Vec<Term>), u32>,
     /// Unknown sizes of results so far.
     exists: u32,
+}
+
+/// What remains to be solved.
+#[derive(Default)]
+struct Equations<'p> {
     deferred: Vec<Equation>,
     /// Sizes of values and of what they are coerced to.
     soft: Vec<Equation>,
@@ -95,11 +117,6 @@ struct Check<'p> {
     joins: Vec<u32>,
     /// Uses of functions whose sizes their surroundings say.
     uses: Vec<(&'p Expr, Vec<(LocalId, Term)>)>,
-    found: Found,
-    silent: bool,
-    /// The name of the definition that is looked at, for what has no place of its own.
-    here: Span,
-    diagnostics: Vec<Diagnostic>,
 }
 
 /// Checks the sizes of a program that has types, and puts what was found into it. Nothing is known of definitions that stand for a
@@ -113,20 +130,15 @@ pub fn check(program: &mut Program, sources: &Sources, is_value: &dyn Fn(&Def) -
         states: program.defs.iter().map(|_| State::Open).collect(),
         walked: vec![false; program.defs.len()],
         constants: HashMap::new(),
-        locals: HashMap::new(),
-        values: HashMap::new(),
-        levels: HashMap::new(),
-        size_params: HashSet::new(),
-        places: HashMap::new(),
+        bindings: Bindings::default(),
         level: 0,
-        metas: Vec::new(),
-        opaques: Vec::new(),
-        computations: HashMap::new(),
-        exists: program.locals.len() as u32,
-        deferred: Vec::new(),
-        soft: Vec::new(),
-        joins: Vec::new(),
-        uses: Vec::new(),
+        terms: Terms {
+            metas: Vec::new(),
+            opaques: Vec::new(),
+            computations: HashMap::new(),
+            exists: program.locals.len() as u32,
+        },
+        equations: Equations::default(),
         found: Found::new(),
         silent: false,
         here: Span::default(),

@@ -84,7 +84,7 @@ impl Check<'_> {
     /// True if a difference is not zero, whatever the sizes are.
     fn never_zero(&self, difference: &Term) -> bool {
         let products = difference.products();
-        let is_size = |a: &Atom| matches!(a, Atom::Local(l) if self.size_params.contains(l));
+        let is_size = |a: &Atom| matches!(a, Atom::Local(l) if self.bindings.size_params.contains(l));
         let sizes = products.iter().all(|(product, _)| product.iter().all(is_size));
         let constant = products.iter().find(|(product, _)| product.is_empty()).map(|(_, n)| n.signum());
         sizes && constant.is_some_and(|sign| products.iter().all(|(_, n)| n.signum() == sign))
@@ -93,7 +93,7 @@ impl Check<'_> {
     /// True if a size is that of a value which is computed, and has no name.
     fn is_unknown(&self, term: &Term) -> bool {
         term.atoms().any(|atom| match atom {
-            Atom::Opaque(o) => match &self.opaques[o as usize].key {
+            Atom::Opaque(o) => match &self.terms.opaques[o as usize].key {
                 Some((_, args)) => args.iter().any(|t| self.is_unknown(t)),
                 None => true,
             },
@@ -138,7 +138,7 @@ impl Check<'_> {
             .here(format!("this has size `{b}`, and `{a}` is needed"));
         for atom in [asked, has].into_iter().filter_map(Term::as_atom) {
             if let Atom::Local(l) = atom
-                && let Some(place) = self.places.get(&l).filter(|p| p.file == site.at.file)
+                && let Some(place) = self.bindings.places.get(&l).filter(|p| p.file == site.at.file)
             {
                 let name = &self.program.locals[l.0 as usize];
                 diag = diag.label(*place, format!("`{name}` is the size of this"));
@@ -219,7 +219,7 @@ impl Check<'_> {
             Atom::Local(l) => self.program.locals[l.0 as usize].clone(),
             Atom::Meta(_) => "…".to_string(),
             Atom::Opaque(o) => {
-                let opaque = &self.opaques[o as usize];
+                let opaque = &self.terms.opaques[o as usize];
                 match (opaque.value_of, opaque.length_of, opaque.expr) {
                     (Some(l), ..) => self.program.locals[l.0 as usize].clone(),
                     (_, Some(l), _) => format!("length {}", self.program.locals[l.0 as usize]),

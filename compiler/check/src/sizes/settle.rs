@@ -17,15 +17,19 @@ pub(super) struct Mark {
 
 impl<'p> Check<'p> {
     pub(super) fn mark(&self) -> Mark {
-        Mark { deferred: self.deferred.len(), soft: self.soft.len(), joins: self.joins.len() }
+        Mark {
+            deferred: self.equations.deferred.len(),
+            soft: self.equations.soft.len(),
+            joins: self.equations.joins.len(),
+        }
     }
 
     /// Finds what can be found of the sizes since a mark.
     pub(super) fn settle(&mut self, mark: Mark) {
         loop {
             let mut progress = self.retry(mark);
-            for i in mark.joins..self.joins.len() {
-                progress |= self.join(self.joins[i], false);
+            for i in mark.joins..self.equations.joins.len() {
+                progress |= self.join(self.equations.joins[i], false);
             }
             if !progress {
                 progress = self.follow_wishes(mark);
@@ -34,40 +38,40 @@ impl<'p> Check<'p> {
                 break;
             }
         }
-        for m in self.joins.split_off(mark.joins) {
-            let meta = &mut self.metas[m as usize];
+        for m in self.equations.joins.split_off(mark.joins) {
+            let meta = &mut self.terms.metas[m as usize];
             meta.any |= meta.is.is_none() && meta.kind == Kind::Loose;
         }
         self.retry(mark);
-        self.deferred.truncate(mark.deferred);
-        self.soft.truncate(mark.soft);
+        self.equations.deferred.truncate(mark.deferred);
+        self.equations.soft.truncate(mark.soft);
     }
 
     /// True if fewer equations wait than before.
     fn retry(&mut self, mark: Mark) -> bool {
-        let waiting = self.deferred.split_off(mark.deferred);
+        let waiting = self.equations.deferred.split_off(mark.deferred);
         let before = waiting.len();
         waiting.into_iter().for_each(|(from, into, site)| self.equate(&Dim::Is(from), &Dim::Is(into), &site));
-        self.deferred.len() - mark.deferred < before
+        self.equations.deferred.len() - mark.deferred < before
     }
 
     /// Where nothing asks for a size, it is what a coercion says or what it is joined with.
     fn follow_wishes(&mut self, mark: Mark) -> bool {
-        for i in mark.soft..self.soft.len() {
-            let (from, into, site) = self.soft[i].clone();
+        for i in mark.soft..self.equations.soft.len() {
+            let (from, into, site) = self.equations.soft[i].clone();
             let (Some(from), Some(into)) = (self.resolve(&from), self.resolve(&into)) else { continue };
             if from != into && (self.wish(&from, &into, &site) || self.wish_parts(&from, &into, &site)) {
                 return true;
             }
         }
-        for i in mark.deferred..self.deferred.len() {
-            let (from, into, site) = self.deferred[i].clone();
+        for i in mark.deferred..self.equations.deferred.len() {
+            let (from, into, site) = self.equations.deferred[i].clone();
             let (Some(from), Some(into)) = (self.resolve(&from), self.resolve(&into)) else { continue };
             if self.wish_parts(&from, &into, &site) {
                 return true;
             }
         }
-        (mark.joins..self.joins.len()).any(|i| self.join(self.joins[i], true))
+        (mark.joins..self.equations.joins.len()).any(|i| self.join(self.equations.joins[i], true))
     }
 
     /// Two sums or products of which the parts are equal.
@@ -91,17 +95,17 @@ impl<'p> Check<'p> {
         else {
             return false;
         };
-        let flows = std::mem::take(&mut self.metas[m as usize].flows);
+        let flows = std::mem::take(&mut self.terms.metas[m as usize].flows);
         self.found_to_be(m, term, site);
         let coerced = |(from, site): &(Dim, Site)| (from.clone(), Site { coerced: true, ..*site });
         let flows: Vec<_> = flows.iter().map(coerced).collect();
         flows.iter().for_each(|(from, site)| self.equate(from, &Dim::Is(Term::atom(Atom::Meta(m))), site));
-        self.metas[m as usize].is.is_some()
+        self.terms.metas[m as usize].is.is_some()
     }
 
     /// Decides what a join is, if that is known; true if something was found.
     pub(super) fn join(&mut self, m: u32, softly: bool) -> bool {
-        let meta = &self.metas[m as usize];
+        let meta = &self.terms.metas[m as usize];
         if meta.is.is_some() || meta.any {
             return false;
         }
@@ -114,7 +118,7 @@ impl<'p> Check<'p> {
                 Dim::Is(term) if self.level_of(&term) <= level && !self.contains(&term, m) => {
                     terms.push((term, *site));
                 }
-                _ => return !std::mem::replace(&mut self.metas[m as usize].any, true),
+                _ => return !std::mem::replace(&mut self.terms.metas[m as usize].any, true),
             }
         }
         let is_open = |cx: &Self, t: &Term| t.as_meta().is_some_and(|m| cx.kind(m) == Kind::Implicit);
@@ -122,7 +126,7 @@ impl<'p> Check<'p> {
             [] => false,
             [(term, site)] => {
                 let (term, site) = (term.clone(), *site);
-                self.metas[m as usize].flows.clear();
+                self.terms.metas[m as usize].flows.clear();
                 self.found_to_be(m, term, &site);
                 true
             }
@@ -136,7 +140,7 @@ impl<'p> Check<'p> {
             }
             _ => {
                 let decided = terms.iter().all(|(t, _)| !t.atoms().any(|a| matches!(a, Atom::Meta(_))));
-                self.metas[m as usize].any |= decided;
+                self.terms.metas[m as usize].any |= decided;
                 decided
             }
         }

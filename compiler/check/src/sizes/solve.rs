@@ -23,8 +23,8 @@ impl<'p> Check<'p> {
     pub(super) fn equate(&mut self, from: &Dim, into: &Dim, site: &Site) {
         let Dim::Is(asked) = into else { return };
         let mut site = *site;
-        if let Some(m) = asked.as_meta().filter(|m| self.metas[*m as usize].is.is_some()) {
-            site.first = self.metas[m as usize].at;
+        if let Some(m) = asked.as_meta().filter(|m| self.terms.metas[*m as usize].is.is_some()) {
+            site.first = self.terms.metas[m as usize].at;
             // Asked for a second time, of another value: what is joined there has one size.
             let is_other = self.resolve_dim(from) != self.resolve_dim(into);
             if is_other && self.kind(m) != Kind::Loose && !site.coerced {
@@ -35,7 +35,9 @@ impl<'p> Check<'p> {
         let Some(into) = self.resolve(asked) else { return };
         match (self.resolve_dim(from), into.as_meta()) {
             (Dim::Is(from), _) if from != into => self.equate_terms(from, into, &site),
-            (Dim::Any | Dim::Exists(_), Some(m)) => self.metas[m as usize].any |= self.kind(m) == Kind::Loose,
+            (Dim::Any | Dim::Exists(_), Some(m)) => {
+                self.terms.metas[m as usize].any |= self.kind(m) == Kind::Loose
+            }
             _ => {}
         }
     }
@@ -43,7 +45,7 @@ impl<'p> Check<'p> {
     pub(super) fn equate_terms(&mut self, from: Term, into: Term, site: &Site) {
         let kind = |cx: &Self, t: &Term| t.as_meta().map(|m| (m, cx.kind(m)));
         match (kind(self, &from), kind(self, &into)) {
-            _ if site.coerced => self.soft.push((from, into, *site)),
+            _ if site.coerced => self.equations.soft.push((from, into, *site)),
             (_, Some((m, Kind::Loose))) => self.join_with(m, Dim::Is(from), site),
             (_, Some((m, Kind::Implicit))) => self.found_to_be(m, from, site),
             (Some((m, Kind::Implicit)), _) => self.found_to_be(m, into, site),
@@ -61,24 +63,24 @@ impl<'p> Check<'p> {
         if self.join(m, false) {
             return;
         }
-        let meta = &mut self.metas[m as usize];
+        let meta = &mut self.terms.metas[m as usize];
         meta.kind = Kind::Implicit;
         let flows = std::mem::take(&mut meta.flows);
         flows.iter().for_each(|(from, site)| self.equate(from, &Dim::Is(joined.clone()), site));
     }
 
     fn join_with(&mut self, m: u32, from: Dim, site: &Site) {
-        let level = self.metas[m as usize].level;
+        let level = self.terms.metas[m as usize].level;
         if let Dim::Is(term) = &from {
             if self.level_of(term) > level {
-                self.metas[m as usize].any = true;
+                self.terms.metas[m as usize].any = true;
                 return;
             }
             self.lower_levels(term, level);
         }
-        let flows = &mut self.metas[m as usize].flows;
+        let flows = &mut self.terms.metas[m as usize].flows;
         if flows.is_empty() {
-            self.joins.push(m);
+            self.equations.joins.push(m);
         }
         if !flows.iter().any(|(known, _)| *known == from) {
             flows.push((from, *site));
@@ -88,7 +90,7 @@ impl<'p> Check<'p> {
     fn lower_levels(&mut self, term: &Term, level: u32) {
         for atom in term.atoms() {
             if let Atom::Meta(m) = atom {
-                let meta = &mut self.metas[m as usize];
+                let meta = &mut self.terms.metas[m as usize];
                 meta.level = meta.level.min(level);
             }
         }
@@ -100,7 +102,10 @@ impl<'p> Check<'p> {
             Atom::Local(_) => false,
             Atom::Meta(other) => other == m,
             Atom::Opaque(o) => {
-                let key = self.opaques[o as usize].key.as_ref().filter(|_| self.opaques[o as usize].open);
+                let key = self.terms.opaques[o as usize]
+                    .key
+                    .as_ref()
+                    .filter(|_| self.terms.opaques[o as usize].open);
                 key.is_some_and(|(_, args)| args.iter().any(|t| self.contains(t, m)))
             }
         })
@@ -109,7 +114,7 @@ impl<'p> Check<'p> {
     /// The size is found; what flows into it must agree.
     pub(super) fn found_to_be(&mut self, m: u32, term: Term, site: &Site) {
         let Some(term) = self.resolve(&term) else { return };
-        if self.metas[m as usize].is.is_some() {
+        if self.terms.metas[m as usize].is.is_some() {
             return self.equate(&Dim::Is(term), &Dim::Is(Term::atom(Atom::Meta(m))), site);
         }
         if term.as_meta() == Some(m) {
@@ -119,20 +124,20 @@ impl<'p> Check<'p> {
             return self.solve(Term::atom(Atom::Meta(m)), term, site);
         }
         if self.contains(&term, m) {
-            self.metas[m as usize].any = true;
+            self.terms.metas[m as usize].any = true;
             return;
         }
-        let level = self.metas[m as usize].level;
+        let level = self.terms.metas[m as usize].level;
         if self.level_of(&term) > level {
             // Another one for every call of a function inside.
-            self.metas[m as usize].any = true;
+            self.terms.metas[m as usize].any = true;
             return;
         }
         if let Some(n @ ..=-1) = term.as_constant() {
             return self.negative(n, site);
         }
         self.lower_levels(&term, level);
-        let meta = &mut self.metas[m as usize];
+        let meta = &mut self.terms.metas[m as usize];
         (meta.is, meta.at) = (Some(term.clone()), site.at);
         let flows = std::mem::take(&mut meta.flows);
         flows.iter().for_each(|(from, site)| self.equate(from, &Dim::Is(term.clone()), site));
@@ -158,7 +163,7 @@ impl<'p> Check<'p> {
         {
             return self.found_to_be(m, term, site);
         }
-        self.deferred.push((from, into, *site));
+        self.equations.deferred.push((from, into, *site));
     }
 }
 

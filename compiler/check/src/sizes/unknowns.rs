@@ -54,8 +54,8 @@ const MAX_WEIGHT: usize = 40;
 impl<'p> Check<'p> {
     pub(super) fn meta(&mut self, kind: Kind) -> Term {
         let (level, at) = (self.level, Span::default());
-        self.metas.push(Meta { kind, level, is: None, at, any: false, flows: Vec::new() });
-        Term::atom(Atom::Meta(self.metas.len() as u32 - 1))
+        self.terms.metas.push(Meta { kind, level, is: None, at, any: false, flows: Vec::new() });
+        Term::atom(Atom::Meta(self.terms.metas.len() as u32 - 1))
     }
 
     /// A new unknown size.
@@ -71,33 +71,42 @@ impl<'p> Check<'p> {
         span: Span,
     ) -> Term {
         let inner = |atom| match atom {
-            Atom::Opaque(o) => (self.opaques[o as usize].open, self.opaques[o as usize].weight),
+            Atom::Opaque(o) => (self.terms.opaques[o as usize].open, self.terms.opaques[o as usize].weight),
             Atom::Meta(_) => (true, 0),
             Atom::Local(_) => (false, 0),
         };
         let parts = key.iter().flat_map(|(_, args)| args).flat_map(Term::atoms).map(inner);
         let (open, weight) = parts.fold((false, 1), |(any, sum), (open, weight)| (any || open, sum + weight));
         let key = key.filter(|_| weight <= MAX_WEIGHT);
-        self.opaques.push(Opaque { level, key, open, weight, expr, value_of: None, length_of: None, span });
-        Term::atom(Atom::Opaque(self.opaques.len() as u32 - 1))
+        self.terms.opaques.push(Opaque {
+            level,
+            key,
+            open,
+            weight,
+            expr,
+            value_of: None,
+            length_of: None,
+            span,
+        });
+        Term::atom(Atom::Opaque(self.terms.opaques.len() as u32 - 1))
     }
 
     /// The result of a computation.
     pub(super) fn computed(&mut self, head: String, args: Vec<Term>, expr: Option<&'p Expr>) -> Term {
         let key = (head, args);
-        if let Some(known) = self.computations.get(&key) {
+        if let Some(known) = self.terms.computations.get(&key) {
             return Term::atom(Atom::Opaque(*known));
         }
         let level = key.1.iter().map(|t| self.level_of(t)).max().unwrap_or(0);
         let span = expr.map_or(Span::default(), |e| e.span);
-        self.computations.insert(key.clone(), self.opaques.len() as u32);
+        self.terms.computations.insert(key.clone(), self.terms.opaques.len() as u32);
         self.opaque(level, Some(key), expr, span)
     }
 
     pub(super) fn level_of(&self, term: &Term) -> u32 {
         let level = |atom| match atom {
-            Atom::Local(l) => self.levels.get(&l).copied().unwrap_or(0),
-            Atom::Opaque(o) => self.opaques[o as usize].level,
+            Atom::Local(l) => self.bindings.levels.get(&l).copied().unwrap_or(0),
+            Atom::Opaque(o) => self.terms.opaques[o as usize].level,
             Atom::Meta(_) => 0,
         };
         term.atoms().map(level).max().unwrap_or(0)
@@ -107,8 +116,8 @@ impl<'p> Check<'p> {
     pub(super) fn resolve(&mut self, term: &Term) -> Option<Term> {
         let plain = |atom| match atom {
             Atom::Local(_) => true,
-            Atom::Meta(m) => self.metas[m as usize].is.is_none() && !self.metas[m as usize].any,
-            Atom::Opaque(o) => !self.opaques[o as usize].open,
+            Atom::Meta(m) => self.terms.metas[m as usize].is.is_none() && !self.terms.metas[m as usize].any,
+            Atom::Opaque(o) => !self.terms.opaques[o as usize].open,
         };
         if term.atoms().all(plain) {
             return Some(term.clone());
@@ -116,7 +125,7 @@ impl<'p> Check<'p> {
         super::deep(|| {
             term.replaced(&mut |atom| match atom {
                 Atom::Local(_) => Some(Term::atom(atom)),
-                Atom::Meta(m) => match &self.metas[m as usize] {
+                Atom::Meta(m) => match &self.terms.metas[m as usize] {
                     Meta { any: true, .. } => None,
                     Meta { is: Some(t), .. } => {
                         let t = t.clone();
@@ -130,7 +139,7 @@ impl<'p> Check<'p> {
     }
 
     fn resolve_computation(&mut self, o: u32) -> Option<Term> {
-        let opaque = &self.opaques[o as usize];
+        let opaque = &self.terms.opaques[o as usize];
         let expr = opaque.expr;
         match opaque.key.clone().filter(|_| opaque.open) {
             Some((head, args)) => {
@@ -149,6 +158,6 @@ impl<'p> Check<'p> {
     }
 
     pub(super) fn kind(&self, m: u32) -> Kind {
-        self.metas[m as usize].kind
+        self.terms.metas[m as usize].kind
     }
 }

@@ -102,9 +102,9 @@ impl Emitter<'_> {
         let mut names: Vec<Var> = base_case.params.iter().map(|p| p.var).collect();
         base_case.way.bound(&mut names);
         let own: Vec<(Var, Value)> =
-            names.iter().filter_map(|v| self.scalars.get(v).map(|x| (*v, *x))).collect();
-        self.prims.extend(base_case.params.iter().map(|p| (p.var, p.ty.prim())));
-        self.scalars.extend(base_case.params.iter().map(|p| p.var).zip(operands.iter().copied()));
+            names.iter().filter_map(|v| self.bound.scalars.get(v).map(|x| (*v, *x))).collect();
+        self.bound.prims.extend(base_case.params.iter().map(|p| (p.var, p.ty.prim())));
+        self.bound.scalars.extend(base_case.params.iter().map(|p| p.var).zip(operands.iter().copied()));
         let (more, join) = (self.b.create_block(), self.b.create_block());
         let joined: Vec<Value> = base_case.ret.iter().map(|t| self.b.append_block_param(join, *t)).collect();
         self.way(&base_case.way, more, join)?;
@@ -112,8 +112,8 @@ impl Emitter<'_> {
         let results = self.call_whole(f, operands, span)?;
         self.b.ins().jump(join, &args(&results));
         self.b.switch_to_block(join);
-        names.iter().for_each(|v| _ = self.scalars.remove(v));
-        self.scalars.extend(own);
+        names.iter().for_each(|v| _ = self.bound.scalars.remove(v));
+        self.bound.scalars.extend(own);
         Ok(joined)
     }
 

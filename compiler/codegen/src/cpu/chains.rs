@@ -101,18 +101,18 @@ impl Emitter<'_> {
 
     /// For each value, whether it is in a vector too.
     pub fn in_vectors(&self, xs: &[Value]) -> Vec<bool> {
-        xs.iter().map(|x| self.vectors.contains_key(x)).collect()
+        xs.iter().map(|x| self.bound.vectors.contains_key(x)).collect()
     }
 
     fn first_lane(&mut self, vector: Value) -> Value {
         let x = self.b.ins().extractlane(vector, 0);
-        self.vectors.insert(x, vector);
+        self.bound.vectors.insert(x, vector);
         x
     }
 
     /// A vector with this scalar in its first lane.
     fn vector(&mut self, x: Value) -> Value {
-        match self.vectors.get(&x) {
+        match self.bound.vectors.get(&x) {
             Some(vector) => *vector,
             None => self.b.ins().scalar_to_vector(types::I32X4, x),
         }
@@ -120,7 +120,7 @@ impl Emitter<'_> {
 
     /// An operator on vectors, if one of its operands is in one.
     pub fn chained(&mut self, op: PrimOp, xs: &[Value]) -> Option<Value> {
-        if !is_in_vectors(op) || !xs.iter().any(|x| self.vectors.contains_key(x)) {
+        if !is_in_vectors(op) || !xs.iter().any(|x| self.bound.vectors.contains_key(x)) {
             return None;
         }
         let [x, y] = [xs.len() - 2, xs.len() - 1].map(|i| self.vector(xs[i]));

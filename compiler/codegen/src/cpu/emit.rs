@@ -68,6 +68,25 @@ pub struct Emitter<'a> {
     pub facts: &'a Facts,
     /// Checks of the kernel so far.
     pub checks: &'a mut Vec<KernelCheck>,
+    pub bound: Bound,
+    pub exits: Exits,
+    pub nest: Nest,
+    pub references: HashMap<PrimOp, FuncRef>,
+    /// Flags that checks of indices may ask for.
+    pub ranges: Ranges,
+    /// State needed to call local functions.
+    pub calls: Calls,
+    /// Bytes of the widest vector registers.
+    pub width: usize,
+    /// Bytes of the vector registers of groups, and those that `f16`s ask for: a function has one width.
+    pub widths: BTreeSet<usize>,
+    /// The function counts the work that depends on the data, see [`Emitter::inner`].
+    pub counting: bool,
+}
+
+/// Values of variables.
+#[derive(Default)]
+pub struct Bound {
     pub scalars: HashMap<Var, Value>,
     /// Vectors whose first lane is a scalar, see [`super::chains`].
     pub vectors: HashMap<Value, Value>,
@@ -76,6 +95,10 @@ pub struct Emitter<'a> {
     pub arrays: HashMap<Var, Base>,
     /// Arrays that the code writes: all versions of one have one base.
     pub owned: HashSet<Var>,
+}
+
+/// Ways to leave the function before its end, and what errors say.
+pub struct Exits {
     /// Position of the current element, for errors.
     pub pos: Value,
     /// Address of the error record.
@@ -86,21 +109,22 @@ pub struct Emitter<'a> {
     pub escape: Option<Block>,
     /// Leaves the function because of cancellation, once something may.
     pub stop: Option<Block>,
-    pub references: HashMap<PrimOp, FuncRef>,
-    /// Flags that checks of indices may ask for.
-    pub ranges: Ranges,
-    /// State needed to call local functions.
-    pub calls: Calls,
-    /// The first value of the innermost loop.
+}
+
+impl Exits {
+    /// From these parameters of the function.
+    pub fn new(pos: Value, error: Value, cancel: Value) -> Exits {
+        Exits { pos, error, cancel, escape: None, stop: None }
+    }
+}
+
+/// Loops around the code.
+#[derive(Default)]
+pub struct Nest {
+    /// The first value of the innermost one.
     pub inside: u32,
-    /// How many loops have been emitted.
+    /// How many have been emitted.
     pub loops: usize,
-    /// Bytes of the widest vector registers.
-    pub width: usize,
-    /// Bytes of the vector registers of groups, and those that `f16`s ask for: a function has one width.
-    pub widths: BTreeSet<usize>,
-    /// The function counts the work that depends on the data, see [`Emitter::inner`].
-    pub counting: bool,
 }
 
 /// The register type of a scalar. An `f16` is an `f32` in registers, see [`half`].
@@ -147,7 +171,7 @@ impl<'a> Emitter<'a> {
         match a {
             Atom::Const(c) => Ok(self.constant(*c)),
             Atom::Var(v) => {
-                self.scalars.get(v).copied().ok_or_else(|| format!("scalar v_{} is not bound", v.0))
+                self.bound.scalars.get(v).copied().ok_or_else(|| format!("scalar v_{} is not bound", v.0))
             }
         }
     }
@@ -162,7 +186,7 @@ impl<'a> Emitter<'a> {
         let mut results = Vec::with_capacity(body.results.len());
         for a in &body.results {
             // Arrays among the results are where they were.
-            if a.var().is_none_or(|v| !self.owned.contains(&v)) {
+            if a.var().is_none_or(|v| !self.bound.owned.contains(&v)) {
                 results.push(self.atom(a)?);
             }
         }
@@ -171,13 +195,13 @@ impl<'a> Emitter<'a> {
 
     /// Makes an array known that the code may write.
     pub fn own(&mut self, v: Var, base: Base) {
-        self.arrays.insert(v, Base { changes: true, ..base });
-        self.owned.insert(v);
+        self.bound.arrays.insert(v, Base { changes: true, ..base });
+        self.bound.owned.insert(v);
     }
 
     /// `new` is a version of the array `old`, in the same place.
     pub fn same_place(&mut self, new: Var, old: &Atom) -> Result<(), Unsupported> {
-        let base = old.var().and_then(|v| self.arrays.get(&v)).copied();
+        let base = old.var().and_then(|v| self.bound.arrays.get(&v)).copied();
         self.own(new, base.ok_or("an array of a loop or branch is not bound")?);
         Ok(())
     }
@@ -195,7 +219,7 @@ impl<'a> Emitter<'a> {
         if !self.counting || work == 0 {
             return;
         }
-        let (error, offset) = (self.error, offset_of!(ErrorRecord, work) as i32);
+        let (error, offset) = (self.exits.error, offset_of!(ErrorRecord, work) as i32);
         let before = self.b.ins().load(types::I64, output(), error, offset);
         let after = self.b.ins().iadd_imm_s(before, work as i64);
         self.b.ins().store(output(), after, error, offset);
@@ -225,7 +249,7 @@ impl<'a> Emitter<'a> {
     pub fn note_index(&mut self, number: usize, index: Value) {
         if number < SCATTERS {
             let offset = offset_of!(ErrorRecord, indices) + 8 * number;
-            self.b.ins().store(output(), index, self.error, offset as i32);
+            self.b.ins().store(output(), index, self.exits.error, offset as i32);
         }
     }
 
@@ -245,8 +269,8 @@ impl<'a> Emitter<'a> {
         body: &Body,
         operands: &[Value],
     ) -> Result<Vec<Value>, Unsupported> {
-        self.prims.extend(params.iter().map(|p| (p.var, p.ty.prim())));
-        self.scalars.extend(params.iter().map(|p| p.var).zip(operands.iter().copied()));
+        self.bound.prims.extend(params.iter().map(|p| (p.var, p.ty.prim())));
+        self.bound.scalars.extend(params.iter().map(|p| p.var).zip(operands.iter().copied()));
         self.body(body)
     }
 
@@ -269,9 +293,9 @@ impl<'a> Emitter<'a> {
             Exp::Loop { params, form, body } => self.loop_stm(params, form, body)?,
             _ => return Err("a kernel body contains an operation that is not scalar".into()),
         };
-        self.prims.extend(stm.pat.iter().map(|p| (p.var, p.ty.prim())));
+        self.bound.prims.extend(stm.pat.iter().map(|p| (p.var, p.ty.prim())));
         let scalars = stm.pat.iter().filter(|p| p.ty.is_scalar());
-        self.scalars.extend(scalars.map(|p| p.var).zip(results));
+        self.bound.scalars.extend(scalars.map(|p| p.var).zip(results));
         self.array_results(stm)
     }
 
@@ -290,7 +314,7 @@ impl<'a> Emitter<'a> {
 
     fn update(&mut self, new: Var, arr: Var, at: &[At], value: &Atom) -> Result<(), Unsupported> {
         self.same_place(new, &arr.into())?;
-        let base = self.arrays[&new];
+        let base = self.bound.arrays[&new];
         let [At::Index(i)] = at else {
             return Err("a kernel updates more than one element at a time".into());
         };
@@ -300,7 +324,7 @@ impl<'a> Emitter<'a> {
     }
 
     fn index(&mut self, arr: Var, index: &[Atom]) -> Result<Value, Unsupported> {
-        let base = *self.arrays.get(&arr).ok_or_else(|| format!("array v_{} is not bound", arr.0))?;
+        let base = *self.bound.arrays.get(&arr).ok_or_else(|| format!("array v_{} is not bound", arr.0))?;
         let [i] = index else { return Err("a kernel reads a flat array with several indices".into()) };
         let i = self.atom(i)?;
         Ok(self.load(base, i, base.flags()))
@@ -345,7 +369,7 @@ impl<'a> Emitter<'a> {
             to.constant = to.constant.wrapping_add(c);
             return;
         }
-        if x.as_u32() < self.inside {
+        if x.as_u32() < self.nest.inside {
             to.before.push(x);
             return;
         }
@@ -358,7 +382,7 @@ impl<'a> Emitter<'a> {
             Some(InstructionData::Binary { opcode: Opcode::Isub, args: [a, b] }) if depth > 0 => {
                 match self.known(b) {
                     Some(c) => to.constant = to.constant.wrapping_sub(c),
-                    None if b.as_u32() < self.inside => {
+                    None if b.as_u32() < self.nest.inside => {
                         let negative = self.b.ins().ineg(b);
                         to.before.push(negative);
                     }
@@ -457,7 +481,7 @@ impl<'a> Emitter<'a> {
         values: &[Value],
         span: Span,
     ) -> Result<(), Unsupported> {
-        if let Some(escape) = self.escape {
+        if let Some(escape) = self.exits.escape {
             let ok = self.b.create_block();
             self.b.ins().brif(cond, ok, &[], escape, &[]);
             self.b.switch_to_block(ok);
@@ -471,7 +495,7 @@ impl<'a> Emitter<'a> {
         self.b.ins().brif(cond, ok, &[], failed, &[]);
         self.b.switch_to_block(failed);
         let number = self.i64(number);
-        let (pos, error) = (self.pos, self.error);
+        let (pos, error) = (self.exits.pos, self.exits.error);
         self.b.ins().store(output(), number, error, offset_of!(ErrorRecord, check) as i32);
         self.b.ins().store(output(), pos, error, offset_of!(ErrorRecord, pos) as i32);
         for (i, (x, prim)) in values.iter().zip(prims).take(4).enumerate() {
@@ -485,26 +509,26 @@ impl<'a> Emitter<'a> {
     fn prim_of(&self, a: &Atom) -> Result<Prim, Unsupported> {
         match a {
             Atom::Const(c) => Ok(c.prim()),
-            Atom::Var(v) => self.prims.get(v).copied().ok_or_else(|| format!("v_{} has no type", v.0)),
+            Atom::Var(v) => self.bound.prims.get(v).copied().ok_or_else(|| format!("v_{} has no type", v.0)),
         }
     }
 
     /// Leaves the function if the run is to be stopped.
     pub fn poll(&mut self) {
         // Atomic, so that no pass takes it for a load that gives what it gave the last time.
-        let flag = self.b.ins().atomic_load(types::I8, MemFlagsData::trusted(), self.cancel);
+        let flag = self.b.ins().atomic_load(types::I8, MemFlagsData::trusted(), self.exits.cancel);
         let on = self.b.create_block();
-        let (stop, is_new) = match self.stop {
+        let (stop, is_new) = match self.exits.stop {
             Some(stop) => (stop, false),
             None => (self.b.create_block(), true),
         };
         self.b.ins().brif(flag, stop, &[], on, &[]);
         if is_new {
-            self.stop = Some(stop);
+            self.exits.stop = Some(stop);
             self.b.set_cold_block(stop);
             self.b.switch_to_block(stop);
             let (check, pos) = (self.i64(ErrorRecord::CANCELLED), self.i64(i64::MIN));
-            let error = self.error;
+            let error = self.exits.error;
             self.b.ins().store(output(), check, error, offset_of!(ErrorRecord, check) as i32);
             self.b.ins().store(output(), pos, error, offset_of!(ErrorRecord, pos) as i32);
             self.leave();
@@ -561,7 +585,7 @@ impl<'a> Emitter<'a> {
 
     /// Says that what is made from here on is in a loop; gives the first value of the one around it, for its end.
     pub fn begin_loop(&mut self) -> u32 {
-        std::mem::replace(&mut self.inside, self.b.func.dfg.num_values() as u32)
+        std::mem::replace(&mut self.nest.inside, self.b.func.dfg.num_values() as u32)
     }
 
     /// As `counted`, in steps.
@@ -583,19 +607,19 @@ impl<'a> Emitter<'a> {
         let first = [&[lo], state].concat();
         self.b.ins().brif(enter, again, &args(&first), exit, &args(state));
         self.b.switch_to_block(again);
-        let inside = self.loops;
+        let inside = self.nest.loops;
         let next = body(self, i, &current)?;
         // An innermost loop ends soon, and asking would cost as much as its work.
-        if self.loops > inside {
+        if self.nest.loops > inside {
             self.poll();
         }
-        self.loops += 1;
+        self.nest.loops += 1;
         let next_i = self.b.ins().iadd_imm_s(i, step);
         let repeat = self.b.ins().icmp(less, next_i, hi);
         let following = [&[next_i], &next[..]].concat();
         self.b.ins().brif(repeat, again, &args(&following), exit, &args(&next));
         self.b.switch_to_block(exit);
-        self.inside = before;
+        self.nest.inside = before;
         Ok(last)
     }
 

@@ -57,7 +57,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         pos: Value,
     ) -> Result<(Vec<Value>, Vec<Value>), Unsupported> {
         if self.role == Role::Combine {
-            self.e.pos = pos;
+            self.e.exits.pos = pos;
             return Ok((partials.iter().map(|p| self.e.load(*p, pos, input())).collect(), vec![]));
         }
         let mut values = self.element(pos)?;
@@ -135,10 +135,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let (first, last, lo, hi) = (self.params[1], self.params[2], self.params[3], self.params[4]);
         let address = self.env(types::I64, 0);
         let offsets = Base { address, prim: Prim::I64, changes: false };
-        self.e.arrays.insert(rows.offsets, offsets);
+        self.e.bound.arrays.insert(rows.offsets, offsets);
         for ((v, x), p) in rows.initial.iter().zip(initial).zip(&self.info.combined) {
-            self.e.scalars.insert(*v, *x);
-            self.e.prims.insert(*v, *p);
+            self.e.bound.scalars.insert(*v, *x);
+            self.e.bound.prims.insert(*v, *p);
         }
         let dim = self.info.kernel.space.innermost();
         let single = |k: &mut KernelEmitter<'_, 'a, 'k>, row: Value, state: &[Value]| {

@@ -57,6 +57,6 @@ impl Walk<'_> {
 impl Emitter<'_> {
     /// As [`split`], in a function that does not count what it does.
     pub fn invariant(&self, body: &Body, varies: HashSet<Var>) -> Option<(Vec<Stm>, Body)> {
-        if self.counting { None } else { split(body, varies, &self.arrays) }
+        if self.counting { None } else { split(body, varies, &self.bound.arrays) }
     }
 }

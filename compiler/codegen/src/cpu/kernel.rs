@@ -261,23 +261,23 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     fn load_captures(&mut self) -> Result<(), Unsupported> {
-        self.e.cancel = self.env(types::I64, EnvLayout::CANCEL);
+        self.e.exits.cancel = self.env(types::I64, EnvLayout::CANCEL);
         if self.e.calls.any() {
             let bytes = self.env(types::I64, EnvLayout::STACK);
             self.e.limit_stack(bytes);
         }
-        self.e.prims.extend([self.info.kernel.row, self.info.kernel.pos].map(|v| (v, Prim::I64)));
+        self.e.bound.prims.extend([self.info.kernel.row, self.info.kernel.pos].map(|v| (v, Prim::I64)));
         for (i, v) in self.info.captures.iter().enumerate() {
             let word = EnvLayout::CAPTURES + i;
             match self.types.get(v) {
                 Some(Ty::Scalar(p)) => {
                     let x = self.scalar(*p, word);
-                    self.e.scalars.insert(*v, x);
-                    self.e.prims.insert(*v, *p);
+                    self.e.bound.scalars.insert(*v, x);
+                    self.e.bound.prims.insert(*v, *p);
                 }
                 Some(Ty::Array(p) | Ty::Rope(p)) => {
                     let address = self.env(types::I64, word);
-                    self.e.arrays.insert(*v, Base { address, prim: *p, changes: false });
+                    self.e.bound.arrays.insert(*v, Base { address, prim: *p, changes: false });
                 }
                 _ => return Err(format!("a kernel reads v_{}, which is not a scalar or array", v.0)),
             }
@@ -352,7 +352,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     fn start_row(&mut self, row: Value) -> Result<(), Unsupported> {
-        self.e.scalars.insert(self.info.kernel.row, row);
+        self.e.bound.scalars.insert(self.info.kernel.row, row);
         if self.role == Role::Combine {
             return Ok(());
         }
@@ -407,8 +407,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
 
     /// The body's results at a position; or the partial results there.
     pub fn element(&mut self, pos: Value) -> Result<Vec<Value>, Unsupported> {
-        self.e.pos = pos;
-        self.e.scalars.insert(self.info.kernel.pos, pos);
+        self.e.exits.pos = pos;
+        self.e.bound.scalars.insert(self.info.kernel.pos, pos);
         self.e.body(&self.info.kernel.body)
     }
 

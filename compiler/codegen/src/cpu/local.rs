@@ -16,7 +16,7 @@
 
 use super::Compiler;
 use super::base_case::BaseCase;
-use super::emit::{Emitter, Unsupported, args, clif_type};
+use super::emit::{Bound, Emitter, Exits, Nest, Unsupported, args, clif_type};
 use super::lanes;
 use super::ranges::Ranges;
 use crate::{free, work};
@@ -29,7 +29,7 @@ use par_ir::flat::Kernel;
 use par_ir::ty::Atom;
 use par_ir::{CheckKind, Span};
 use par_runtime::plan::KernelCheck;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A function that a kernel may call: its code, and what may be asked before.
@@ -173,21 +173,16 @@ impl<M: Module> Compiler<'_, M> {
             fresh: &self.fresh,
             facts: &self.facts,
             checks,
-            scalars: fun.params.iter().map(|p| p.var).zip(operands).collect(),
-            vectors: HashMap::new(),
-            inside: 0,
-            prims: fun.params.iter().map(|p| (p.var, p.ty.prim())).collect(),
-            arrays: HashMap::new(),
-            owned: HashSet::new(),
-            pos: params[3],
-            error: params[2],
-            cancel: params[1],
-            escape: None,
-            stop: None,
+            bound: Bound {
+                scalars: fun.params.iter().map(|p| p.var).zip(operands).collect(),
+                prims: fun.params.iter().map(|p| (p.var, p.ty.prim())).collect(),
+                ..Bound::default()
+            },
+            exits: Exits::new(params[3], params[2], params[1]),
+            nest: Nest::default(),
             references: HashMap::new(),
             ranges: Ranges::default(),
             calls,
-            loops: 0,
             width: lanes::BYTES,
             widths: Default::default(),
             counting: self.counting,
@@ -288,7 +283,7 @@ impl Emitter<'_> {
         match callee.base_case.clone() {
             Some(base_case) => {
                 // Only the function itself asks whether the run is to be stopped.
-                self.loops += 1;
+                self.nest.loops += 1;
                 self.call_unless_base_case((f, &base_case), &operands, span)
             }
             None => self.call_whole(f, &operands, span),
@@ -313,7 +308,7 @@ impl Emitter<'_> {
             let slot = self.b.create_sized_stack_slot(slot);
             self.b.ins().stack_addr(types::I64, slot, 0)
         });
-        let mut all = [&[lowest, self.cancel, self.error, self.pos], operands].concat();
+        let mut all = [&[lowest, self.exits.cancel, self.exits.error, self.exits.pos], operands].concat();
         all.extend(rest);
         let call = self.b.ins().call(callee, &all);
         let given = self.b.inst_results(call).to_vec();

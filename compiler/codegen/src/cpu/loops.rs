@@ -88,15 +88,15 @@ impl<'a> Emitter<'a> {
             self.same_place(p.var, x)?;
         }
         let initial: Vec<Value> = scalars(params).map(|(_, x)| self.atom(x)).collect::<Result<_, _>>()?;
-        self.prims.extend(scalars(params).map(|(p, _)| (p.var, p.ty.prim())));
+        self.bound.prims.extend(scalars(params).map(|(p, _)| (p.var, p.ty.prim())));
         let (index, prim, bound) = match form {
             LoopForm::For { index, prim, bound } => (*index, *prim, self.atom(bound)?),
             LoopForm::While(cond) => return self.while_loop(params, cond, body, &initial),
         };
-        self.prims.insert(index, prim);
+        self.bound.prims.insert(index, prim);
         let zero = self.constant(Scalar::zero(prim));
         // One position may be all there is, so that nothing else would ever ask whether the run was cancelled.
-        let asks = !self.owned.is_empty() && prim.size() >= 4 && !has_loop(body);
+        let asks = !self.bound.owned.is_empty() && prim.size() >= 4 && !has_loop(body);
         let less = if prim.is_signed() { IntCC::SignedLessThan } else { IntCC::UnsignedLessThan };
         let is_widened = asks && prim.size() == 4;
         let segments = Segments::of_loop(self, params, form, body).filter(|_| !self.counting);
@@ -108,7 +108,7 @@ impl<'a> Emitter<'a> {
     }
 
     fn bind_state(&mut self, params: &[(Param, Atom)], xs: &[Value]) {
-        self.scalars.extend(scalars(params).map(|(p, _)| p.var).zip(xs.iter().copied()));
+        self.bound.scalars.extend(scalars(params).map(|(p, _)| p.var).zip(xs.iter().copied()));
     }
 
     /// The iterations of a range, in segments if there are such.
@@ -155,7 +155,7 @@ impl<'a> Emitter<'a> {
         };
         let iteration = |e: &mut Self, i: Value, state: &[Value]| {
             let i = if *is_widened { e.b.ins().ireduce(types::I32, i) } else { i };
-            e.scalars.insert(*index, i);
+            e.bound.scalars.insert(*index, i);
             let state = e.first_lanes(state, &chains);
             e.bind_state(params, &state);
             let next = e.inner(body)?;
@@ -228,7 +228,7 @@ impl<'a> Emitter<'a> {
         self.b.switch_to_block(again);
         self.bind_state(params, &state);
         let next = self.inner(body)?;
-        self.loops += 1;
+        self.nest.loops += 1;
         self.poll();
         self.bind_state(params, &next);
         self.go_on_while(cond, (again, exit), &next)?;

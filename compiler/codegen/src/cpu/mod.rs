@@ -41,7 +41,7 @@ use cranelift::prelude::*;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::UserFuncName;
 use cranelift_module::{FuncId, Linkage, Module};
-use emit::Emitter;
+use emit::{Bound, Emitter, Exits, Nest};
 use fresh::Fresh;
 use import::Imports;
 pub use jit::{compile, compile_counting, compile_for_ranks, dump_clif};
@@ -55,7 +55,7 @@ use par_runtime::plan::{CodeId, EnvLayout, KernelCheck, Plan, Schedule};
 use ranges::Ranges;
 use schedule::Scheduler;
 pub use schedule::{dump_schedules, explained, schedules};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 /// The forms of a program's host scalars.
 fn facts(program: &flat::Program) -> Facts {
@@ -258,21 +258,12 @@ impl<'t, M: Module> Compiler<'t, M> {
             fresh: &self.fresh,
             facts: &self.facts,
             checks,
-            scalars: HashMap::new(),
-            vectors: HashMap::new(),
-            inside: 0,
-            prims: HashMap::new(),
-            arrays: HashMap::new(),
-            owned: HashSet::new(),
-            pos: params[3],
-            error: params[5],
-            cancel: params[0],
-            escape: None,
-            stop: None,
+            bound: Bound::default(),
+            exits: Exits::new(params[3], params[5], params[0]),
+            nest: Nest::default(),
             references: HashMap::new(),
             ranges: Ranges::default(),
             calls: Calls::of_kernel(callees),
-            loops: 0,
             width,
             widths: Default::default(),
             counting: self.counting && role.is_counted(),

@@ -441,7 +441,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.runtime_call(ANY.to_string(), &[zero, from_flags, zero, count, address]);
         let any = self.e.b.ins().load(types::I8, output(), address, 0);
         self.e.poll();
-        self.e.loops += 1;
+        self.e.nest.loops += 1;
         let previous = self.e.b.ins().iadd_imm_s(at, -tuning::SCAN_LOOK);
         let further = self.e.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, previous, start);
         self.e.b.ins().brif(any, done, &args(&[at, one]), on, &[]);
@@ -466,7 +466,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             let is_stored = matches!(output, Some(Target::Elem(_)));
             let to = match output {
                 Some(Target::Elem(base)) => {
-                    self.e.arrays.insert(buffer.name, *base);
+                    self.e.bound.arrays.insert(buffer.name, *base);
                     self.e.element(*base, first)
                 }
                 _ => self.prefix_strip(strips, buffer, carried[i], first),

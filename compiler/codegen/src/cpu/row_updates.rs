@@ -107,7 +107,7 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
         let is_long = self.e.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, count, tuning::HIST_ROW);
         self.e.b.ins().brif(is_long, look, &[], single, &[]);
         self.e.b.switch_to_block(look);
-        self.e.scalars.insert(self.info.kernel.pos, start);
+        self.e.bound.scalars.insert(self.info.kernel.pos, start);
         self.e.stms(&rows.place.0)?;
         let first = self.e.atom(&rows.place.1)?;
         let room = self.e.b.ins().isub(len, count);
@@ -116,7 +116,7 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
         let inside = self.e.b.ins().band(above, below);
         self.e.b.ins().brif(inside, whole, &[], single, &[]);
         self.e.b.switch_to_block(whole);
-        self.e.scalars.extend([(rows.start, start), (rows.first, first), (rows.count, count)]);
+        self.e.bound.scalars.extend([(rows.start, start), (rows.first, first), (rows.count, count)]);
         rows.dests.iter().zip(dests).for_each(|(v, base)| self.e.own(*v, *base));
         self.e.stms(std::slice::from_ref(&rows.repeat))?;
         self.e.b.ins().jump(after, &[]);

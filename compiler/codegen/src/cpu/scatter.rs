@@ -127,7 +127,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                     let buffers = buffers.next().into_iter().flatten();
                     let named = buffers.map(|b| {
                         self.name_strips(std::slice::from_ref(b), first);
-                        Target::Elem(self.e.arrays[&b.name])
+                        Target::Elem(self.e.bound.arrays[&b.name])
                     });
                     stored.extend(named);
                 }

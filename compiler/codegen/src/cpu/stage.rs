@@ -418,10 +418,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let buffers = self.buffers(staged);
         self.by_strips_of(staged.length(), (start, end), &[], |k, ends, _| {
             let (alone, next) = (k.e.b.create_block(), k.e.b.create_block());
-            k.e.escape = Some(alone);
+            k.e.exits.escape = Some(alone);
             k.stages(staged, &buffers, ends)?;
             k.map_positions(targets, ends)?;
-            k.e.escape = None;
+            k.e.exits.escape = None;
             k.e.b.ins().jump(next, &[]);
             k.e.b.set_cold_block(alone);
             k.e.b.switch_to_block(alone);

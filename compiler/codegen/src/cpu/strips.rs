@@ -88,7 +88,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let start = self.e.b.ins().stack_addr(types::I64, buffer.slot, offset);
         let before = self.e.b.ins().imul_imm_s(first, buffer.prim.size() as i64);
         let address = self.e.b.ins().isub(start, before);
-        self.e.arrays.insert(buffer.name, Base { address, prim: buffer.prim, changes: false });
+        self.e.bound.arrays.insert(buffer.name, Base { address, prim: buffer.prim, changes: false });
     }
 
     pub fn name_strips(&mut self, buffers: &[Buffer], first: Value) {
@@ -102,7 +102,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         stored: &[Scalar],
         ends: (Value, Value),
     ) -> Result<(), Unsupported> {
-        let targets: Vec<Target> = stored.iter().map(|s| Target::Elem(self.e.arrays[&s.var])).collect();
+        let targets: Vec<Target> = stored.iter().map(|s| Target::Elem(self.e.bound.arrays[&s.var])).collect();
         self.step(kernel, None, &targets, ends)
     }
 
@@ -122,7 +122,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
 
     /// Where the element of a position is.
     pub fn strip_address(&mut self, array: Var, start: Value) -> Result<Value, Unsupported> {
-        let base = *self.e.arrays.get(&array).ok_or("a strip is not bound")?;
+        let base = *self.e.bound.arrays.get(&array).ok_or("a strip is not bound")?;
         Ok(self.e.element(base, start))
     }
 

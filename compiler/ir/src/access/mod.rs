@@ -23,7 +23,6 @@
 //! check on the host, with the bounds of all that is computed on the way.
 
 mod axes;
-mod class;
 mod division;
 mod emit;
 mod eval;
@@ -33,7 +32,6 @@ mod interval;
 mod range;
 
 pub use axes::{Axes, Extent};
-pub use class::Class;
 pub use emit::Emit;
 pub use facts::Facts;
 pub use form::{Form, Symbol};

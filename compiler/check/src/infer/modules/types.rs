@@ -23,7 +23,7 @@ pub(in super::super) struct TypeMatch {
 impl Cx<'_> {
     /// Compares the types of modules with what their module types say.
     pub(in super::super) fn match_types(&mut self) {
-        for m in std::mem::take(&mut self.type_matches) {
+        for m in std::mem::take(&mut self.hidden_types.type_matches) {
             self.env = Default::default();
             self.types.clear();
             let args = self.any_args(m.actual);
@@ -107,7 +107,7 @@ impl Cx<'_> {
 
     /// Representation of a hidden type. Hidden types of hidden types make long chains, so the answers are kept.
     fn behind(&mut self, id: TypeId, args: &[TyArg]) -> Ty {
-        if let Some(known) = self.represented.get(&id) {
+        if let Some(known) = self.hidden_types.represented.get(&id) {
             return known.clone();
         }
         let ty = deep(|| self.look_behind(id, args));
@@ -115,7 +115,7 @@ impl Cx<'_> {
         // An expression in a size belongs to the definition being checked, a size of its own to one mention.
         let computed = |t: &Ty| matches!(t, Ty::Array(Size::Exp(_) | Size::Own { .. }, _) | Ty::Meta(_));
         if args.is_empty() && !any_part(&ty, &mut |t| computed(t)) {
-            self.represented.insert(id, ty.clone());
+            self.hidden_types.represented.insert(id, ty.clone());
         }
         ty
     }
@@ -129,12 +129,12 @@ impl Cx<'_> {
             }
             Meaning::Accumulator => accumulator(type_args(&args).next().unwrap_or(&I64)),
             // Of the parameter of a parametric module: its body is checked, but never compiled.
-            _ => match self.unknown_types.get(&id) {
+            _ => match self.hidden_types.unknown_types.get(&id) {
                 Some(var) => Ty::Var(*var),
                 None => {
                     let name = self.scopes.types[id.0 as usize].name.clone();
                     let var = self.new_type_var(&name, Class::Data);
-                    self.unknown_types.insert(id, var);
+                    self.hidden_types.unknown_types.insert(id, var);
                     Ty::Var(var)
                 }
             },

@@ -49,12 +49,12 @@ impl Forward {
 
     /// Emits statements, each with its tangents behind it.
     pub(in super::super) fn statements(&mut self, lo: &mut Lower, stms: Vec<Stm>) -> R<()> {
-        let before = lo.span;
+        let before = lo.place.span;
         for stm in stms {
-            lo.span = stm.span;
+            lo.place.span = stm.span;
             super::super::deep(|| self.statement(lo, stm))?;
         }
-        lo.span = before;
+        lo.place.span = before;
         Ok(())
     }
 

@@ -106,11 +106,11 @@ impl<'p> Lower<'p> {
         let body = Body { stms, results: Vec::new() };
         let known: Vec<Param> =
             body.free().into_iter().map(|var| Param { var, ty: self.type_of(var).clone() }).collect();
-        let sizes = known.iter().map(|p| p.var).filter(|v| self.sizes.contains(v)).collect::<Vec<_>>();
+        let sizes = known.iter().map(|p| p.var).filter(|v| self.facts.sizes.contains(v)).collect::<Vec<_>>();
         let (stms, types) = par_ir::hoist::within(body.stms, &known, sizes.into_iter(), &mut self.out.vars);
         self.adopt_vars(&types);
         let body = Body { stms, results: Vec::new() };
-        body.place(self.blocks.len() as u32 - 1, &mut self.levels);
+        body.place(self.scope.blocks.len() as u32 - 1, &mut self.scope.levels);
         body.stms
     }
 
@@ -178,7 +178,7 @@ impl<'p> Lower<'p> {
         };
         let mut fun = self.refreshed(&signature, &mut Subst::new());
         change(self, &mut fun);
-        fun.place(0, &mut self.levels);
+        fun.place(0, &mut self.scope.levels);
         self.out.funs.push(fun);
         self.derivatives.made.insert((id, mode), made);
         self.derivatives.open.push_back((id, mode));
@@ -189,7 +189,7 @@ impl<'p> Lower<'p> {
     pub fn finish_derivatives(&mut self) -> R<()> {
         while let Some((id, mode)) = self.derivatives.open.pop_front() {
             let made = self.derivatives.made[&(id, mode)].0 as usize;
-            self.blocks = vec![Block::default()];
+            self.scope.blocks = vec![Block::default()];
             let (fun, params) = (self.out.funs[id.0 as usize].clone(), self.out.funs[made].params.clone());
             let mut subst: Subst =
                 fun.params.iter().zip(&params).map(|(old, new)| (old.var, new.var.into())).collect();
@@ -199,7 +199,7 @@ impl<'p> Lower<'p> {
                 Mode::Record => self.recorded_body(body)?,
                 Mode::Reverse => self.reversed_body(id, &fun, &params, body)?,
             };
-            let block = self.blocks.pop().unwrap_or_default();
+            let block = self.scope.blocks.pop().unwrap_or_default();
             self.out.funs[made].body = Body { stms: block.stms, results };
         }
         Ok(())
@@ -237,7 +237,7 @@ impl<'p> Lower<'p> {
     /// Replaces variables in the known types of what code binds, as it was done in the code.
     fn substitute_types(&mut self, code: &impl Code, subst: &Subst) {
         for v in code.bound() {
-            if let Some(Some(ty)) = self.types.get_mut(v.0 as usize) {
+            if let Some(Some(ty)) = self.scope.types.get_mut(v.0 as usize) {
                 ty.substitute(subst);
             }
         }
@@ -253,13 +253,13 @@ impl<'p> Lower<'p> {
             .filter(|(new, _)| new.0 as usize >= first)
             .collect();
         let types = names.iter().filter_map(|(new, old)| {
-            let ty = self.types.get(old.0 as usize)?.as_ref()?;
+            let ty = self.scope.types.get(old.0 as usize)?.as_ref()?;
             Some((*new, ty.substituted(subst)))
         });
         let types = types.collect();
         self.adopt_vars(&types);
-        let level = self.blocks.len() as u32 - 1;
-        copy.place(level, &mut self.levels);
+        let level = self.scope.blocks.len() as u32 - 1;
+        copy.place(level, &mut self.scope.levels);
         copy
     }
 }

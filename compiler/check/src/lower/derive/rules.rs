@@ -384,5 +384,5 @@ pub(super) fn transposed(
 /// E0515.
 pub(super) fn no_derivative(lo: &Lower, what: &str) -> Box<Diagnostic> {
     let message = format!("the derivative {what} is not implemented");
-    Box::new(Diagnostic::new(Severity::Unsupported, "E0515", message, lo.span).here("needed here"))
+    Box::new(Diagnostic::new(Severity::Unsupported, "E0515", message, lo.place.span).here("needed here"))
 }

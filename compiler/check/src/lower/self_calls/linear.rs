@@ -45,13 +45,13 @@ impl Lower<'_> {
         if !s.params.iter().any(is_array) || !ret.iter().all(|p| p.ty.is_scalar()) {
             return Ok(None);
         }
-        self.blocks.push(Block::default());
+        self.scope.blocks.push(Block::default());
         let made = match self.as_linear(s) {
             Ok(Some(f)) => self.descended_and_back(&f).map(Some),
             Ok(None) => Ok(None),
             Err(e) => Err(e),
         };
-        let block = self.blocks.pop().unwrap_or_default();
+        let block = self.scope.blocks.pop().unwrap_or_default();
         Ok(made?.map(|results| Body { stms: block.stms, results }))
     }
 
@@ -89,7 +89,7 @@ impl Lower<'_> {
             let (_, part) = self.in_block(|lo| Ok(lo.param("xs", p.ty.clone())))?;
             f.body = self.refreshed(&f.body, &mut Subst::from_iter([(p.var, part.var.into())]));
             let exp = slice(p.var, at.var.into(), &p.ty);
-            f.body.stms.insert(0, Stm { pat: vec![part], exp, span: self.span });
+            f.body.stms.insert(0, Stm { pat: vec![part], exp, span: self.place.span });
             f.changed.push(at);
             f.inits.push(Atom::i64(0));
         }
@@ -123,8 +123,8 @@ impl Lower<'_> {
             let mut subst = Subst::new();
             for (p, all) in f.changed.iter().zip(&kept) {
                 let x = lo.emit("x", p.ty.clone(), Exp::Index(*all, vec![at]));
-                if lo.sizes.contains(&p.var) {
-                    lo.sizes.insert(x);
+                if lo.facts.sizes.contains(&p.var) {
+                    lo.facts.sizes.insert(x);
                 }
                 subst.insert(p.var, x.into());
             }

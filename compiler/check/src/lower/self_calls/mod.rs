@@ -87,13 +87,13 @@ impl Lower<'_> {
         let ret = &self.out.funs[id.0 as usize].ret;
         let sizes: Vec<bool> = ret.iter().map(|p| ret.iter().any(|q| q.ty.mentions(p.var))).collect();
         let is_tail = ends_with_calls(id, &body, &body.results, &sizes);
-        let before = self.span;
-        self.span = place_of_call(id, &body).unwrap_or(before);
+        let before = self.place.span;
+        self.place.span = place_of_call(id, &body).unwrap_or(before);
         let made = match is_tail {
             true => self.tail_loop(&SelfCalls { id, params, args: &args, body: &body }).map(Some),
             false => self.linear_loops(&SelfCalls { id, params, args: &args, body: &body }),
         };
-        self.span = before;
+        self.place.span = before;
         let made = made?;
         if made.is_some() {
             self.instances.loops.insert(id);
@@ -107,8 +107,8 @@ impl Lower<'_> {
         for Param { var, ty } in params {
             let name = self.out.vars.name(*var).to_string();
             let p = self.param(&name, ty.substituted(subst));
-            if self.sizes.contains(var) {
-                self.sizes.insert(p.var);
+            if self.facts.sizes.contains(var) {
+                self.facts.sizes.insert(p.var);
             }
             subst.insert(*var, p.var.into());
             made.push(p);
@@ -181,7 +181,7 @@ impl Lower<'_> {
 
     /// Notes that the statements of an arm come into the innermost block.
     fn place_here(&mut self, arm: &Body) {
-        arm.place(self.blocks.len() as u32 - 1, &mut self.levels);
+        arm.place(self.scope.blocks.len() as u32 - 1, &mut self.scope.levels);
     }
 
     /// Emits the body of a function that has become a loop in place of a call: its results. Large functions are called.

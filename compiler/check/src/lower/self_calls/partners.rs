@@ -19,10 +19,10 @@ impl Lower<'_> {
         if !self.calls_partner(id, body) {
             return Ok(None);
         }
-        self.blocks.push(Block::default());
+        self.scope.blocks.push(Block::default());
         let mut left = MAX_INLINE;
         let placed = self.place_partners(id, body.clone(), &mut left);
-        let stms = self.blocks.pop().unwrap_or_default().stms;
+        let stms = self.scope.blocks.pop().unwrap_or_default().stms;
         placed?;
         Ok((left > 0).then(|| Body { stms, results: body.results.clone() }))
     }

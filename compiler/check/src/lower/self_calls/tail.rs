@@ -45,7 +45,7 @@ impl Lower<'_> {
         let SelfCalls { id, params, body, .. } = *s;
         let which = s.changed();
         let changed: Vec<Param> = which.iter().map(|i| params[*i].clone()).collect();
-        self.blocks.push(Block::default());
+        self.scope.blocks.push(Block::default());
         let made = match can_repeat(id, body, &[]) {
             true => self.repeated_tail(id, &which, &changed, body),
             false => {
@@ -53,7 +53,7 @@ impl Lower<'_> {
                 self.tail_with_results(&State { id, which, changed, results }, body)
             }
         };
-        let block = self.blocks.pop().unwrap_or_default();
+        let block = self.scope.blocks.pop().unwrap_or_default();
         Ok(Body { stms: block.stms, results: made? })
     }
 
@@ -75,7 +75,7 @@ impl Lower<'_> {
         let params = params.into_iter().zip(inits).collect();
         let body = Body { stms: block.stms, results: next };
         let repeated = Exp::Loop { params, form: LoopForm::While(test), body };
-        let repeated = Stm { pat, exp: repeated, span: self.span };
+        let repeated = Stm { pat, exp: repeated, span: self.place.span };
         self.without_remainders(repeated)?.into_iter().for_each(|stm| self.push_stm(stm));
         Ok(results)
     }
@@ -157,7 +157,7 @@ impl Lower<'_> {
             form: LoopForm::While(cond),
             body: Body { stms: block.stms, results: next },
         };
-        let repeated = Stm { pat, exp: repeated, span: self.span };
+        let repeated = Stm { pat, exp: repeated, span: self.place.span };
         self.without_remainders(repeated)?.into_iter().for_each(|stm| self.push_stm(stm));
         let copy = self.refreshed(body, &mut subst);
         self.last_results(id, copy)

@@ -18,7 +18,7 @@ use par_runtime::op::call::is_call;
 
 impl Group<'_, '_> {
     pub fn atom(&mut self, a: &Atom) -> Result<Lanes, Unsupported> {
-        if let Some(x) = a.var().and_then(|v| self.values.get(&v)) {
+        if let Some(x) = a.var().and_then(|v| self.kept.values.get(&v)) {
             return Ok(x.clone());
         }
         Ok(Lanes::Same(self.e.atom(a)?))
@@ -30,16 +30,16 @@ impl Group<'_, '_> {
 
     /// Binds a variable. What is the same in all lanes is a scalar for all code.
     pub fn bind(&mut self, v: Var, x: Lanes) {
-        self.values.remove(&v);
+        self.kept.values.remove(&v);
         match x {
-            Lanes::Same(x) => _ = self.e.scalars.insert(v, x),
-            x => _ = self.values.insert(v, x),
+            Lanes::Same(x) => _ = self.e.bound.scalars.insert(v, x),
+            x => _ = self.kept.values.insert(v, x),
         }
     }
 
     fn stm(&mut self, stm: &Stm) -> Result<(), Unsupported> {
         self.note_row(stm);
-        self.has_stored |= self.must_stay && stays::updates(stm);
+        self.leaving.has_stored |= self.leaving.must_stay && stays::updates(stm);
         let results = match &stm.exp {
             Exp::Atom(a) => vec![self.atom(a)?],
             Exp::Prim(op, xs) => vec![self.operator(*op, xs, stm.pat[0].var)?],
@@ -47,7 +47,7 @@ impl Group<'_, '_> {
                 let [i] = index.as_slice() else {
                     return Err("a kernel reads a flat array with several indices".into());
                 };
-                match self.local.get(arr).copied() {
+                match self.kept.local.get(arr).copied() {
                     Some(local) => {
                         let place = self.atom(i)?;
                         vec![self.load_part(local, &place)]
@@ -60,7 +60,7 @@ impl Group<'_, '_> {
             }
             Exp::Check { cond, kind, args } => {
                 match self.e.ranges.checked(cond, kind, args) {
-                    Some((i, n)) if self.active.is_none() => self.check_range(cond, &i, &n)?,
+                    Some((i, n)) if self.here.active.is_none() => self.check_range(cond, &i, &n)?,
                     Some((i, n)) => self.check_vectors(cond, &i, &n)?,
                     _ => self.check(cond)?,
                 }
@@ -71,7 +71,7 @@ impl Group<'_, '_> {
                     return Err("a group updates more than an element".into());
                 };
                 let (index, x) = (self.atom(i)?, self.atom(value)?);
-                match (self.local.get(arr).copied(), self.e.arrays.get(arr).copied()) {
+                match (self.kept.local.get(arr).copied(), self.e.bound.arrays.get(arr).copied()) {
                     (Some(local), _) => self.store_part(local, &index, &x),
                     (None, Some(base)) => self.store_own(base, &index, &x),
                     _ => return Err("a group updates an array that is not its own".into()),
@@ -82,7 +82,7 @@ impl Group<'_, '_> {
             Exp::Loop { params, form, body } => self.repeat(params, form, body, &stm.pat)?,
             _ => return Err("a kernel body contains an operation that is not scalar".into()),
         };
-        self.e.prims.extend(stm.pat.iter().map(|p| (p.var, p.ty.prim())));
+        self.e.bound.prims.extend(stm.pat.iter().map(|p| (p.var, p.ty.prim())));
         for (p, x) in stm.pat.iter().zip(results) {
             self.bind(p.var, x);
         }
@@ -92,27 +92,29 @@ impl Group<'_, '_> {
     /// Notes neighbouring numbers of 32 bits that are read from memory, and what only widens them.
     fn note_row(&mut self, stm: &Stm) {
         let row = match &stm.exp {
-            Exp::Index(arr, index) => match (index.first().map(|i| self.atom(i)), self.e.arrays.get(arr)) {
-                (Some(Ok(Lanes::Steps(first, 1))), Some(base))
-                    if base.prim.is_integer() && base.prim.size() == 4 =>
-                {
-                    Some(Row { base: *base, first })
+            Exp::Index(arr, index) => {
+                match (index.first().map(|i| self.atom(i)), self.e.bound.arrays.get(arr)) {
+                    (Some(Ok(Lanes::Steps(first, 1))), Some(base))
+                        if base.prim.is_integer() && base.prim.size() == 4 =>
+                    {
+                        Some(Row { base: *base, first })
+                    }
+                    _ => None,
                 }
-                _ => None,
-            },
+            }
             Exp::Atom(a) => self.row(a),
             Exp::Prim(PrimOp::Conv(Prim::I32 | Prim::U32, Prim::I64), xs) => self.row(&xs[0]),
             _ => None,
         };
         match (row, stm.pat.as_slice()) {
-            (Some(row), [p]) => _ = self.rows.insert(p.var, row),
+            (Some(row), [p]) => _ = self.kept.rows.insert(p.var, row),
             // The condition of a loop is there twice, and what was a row at first need not stay one.
-            (_, pat) => pat.iter().for_each(|p| _ = self.rows.remove(&p.var)),
+            (_, pat) => pat.iter().for_each(|p| _ = self.kept.rows.remove(&p.var)),
         }
     }
 
     fn row(&self, a: &Atom) -> Option<Row> {
-        a.var().and_then(|v| self.rows.get(&v)).copied()
+        a.var().and_then(|v| self.kept.rows.get(&v)).copied()
     }
 
     fn operator(&mut self, op: PrimOp, xs: &[Atom], var: Var) -> Result<Lanes, Unsupported> {
@@ -150,7 +152,7 @@ impl Group<'_, '_> {
 
     /// Leaves the group unless this holds in all lanes that are here.
     pub fn check_lanes(&mut self, cond: Lanes) {
-        let ok = match (&cond, self.active.clone()) {
+        let ok = match (&cond, self.here.active.clone()) {
             (Lanes::Same(ok), _) => *ok,
             (_, None) => self.all(&cond),
             (_, Some(active)) => {
@@ -294,7 +296,7 @@ impl Group<'_, '_> {
         let forms = self.forms(pat);
         let (yes, no, join) = (self.e.b.create_block(), self.e.b.create_block(), self.e.b.create_block());
         self.e.b.ins().brif(cond, yes, &[], no, &[]);
-        let before = std::mem::replace(&mut self.conditional, true);
+        let before = std::mem::replace(&mut self.here.conditional, true);
         self.e.b.switch_to_block(yes);
         let results = self.body(then)?;
         let (flat, counts) = self.flatten_all(&results, &forms);
@@ -305,7 +307,7 @@ impl Group<'_, '_> {
         let (flat, _) = self.flatten_all(&results, &forms);
         self.e.b.ins().jump(join, &args(&flat));
         self.e.b.switch_to_block(join);
-        self.conditional = before;
+        self.here.conditional = before;
         Ok(self.gather_all(&joined, &forms, &counts))
     }
 
@@ -317,7 +319,7 @@ impl Group<'_, '_> {
         other: &Body,
         pat: &[Param],
     ) -> Result<Vec<Lanes>, Unsupported> {
-        let (yes, no) = match self.active.clone() {
+        let (yes, no) = match self.here.active.clone() {
             Some(active) => (self.both(&active, &cond), self.without(&active, &cond)),
             None if needs_lanes(other) => {
                 let regs = self.mask(&cond, None);
@@ -356,9 +358,9 @@ impl Group<'_, '_> {
         let joined = self.e.params_like(join, &nothing);
         self.e.b.ins().brif(any, some, &[], join, &args(&nothing));
         self.e.b.switch_to_block(some);
-        let before = (self.active.replace(active), std::mem::replace(&mut self.conditional, true));
+        let before = (self.here.active.replace(active), std::mem::replace(&mut self.here.conditional, true));
         let results = self.body(body)?;
-        (self.active, self.conditional) = before;
+        (self.here.active, self.here.conditional) = before;
         let (flat, counts) = self.flatten_all(&results, forms);
         self.e.b.ins().jump(join, &args(&flat));
         self.e.b.switch_to_block(join);
@@ -379,18 +381,18 @@ impl Group<'_, '_> {
         let may_run_on = bodies.into_iter().all(takes_anything);
         let kept = results.iter().map(|p| !may_run_on || self.used.contains(&p.var)).collect();
         let pat: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
-        self.e.prims.extend(pat.iter().map(|p| (p.var, p.ty.prim())));
+        self.e.bound.prims.extend(pat.iter().map(|p| (p.var, p.ty.prim())));
         let forms = self.forms(&pat);
         let initial: Vec<Lanes> = params.iter().map(|(_, x)| self.atom(x)).collect::<Result<_, _>>()?;
         let state = State { pat, forms, kept };
         match form {
             LoopForm::For { index, prim, bound } => {
-                self.e.prims.insert(*index, *prim);
+                self.e.bound.prims.insert(*index, *prim);
                 let bound = self.atom(bound)?;
                 let differs = !matches!(bound, Lanes::Same(_));
                 if differs
                     && self.longest.is_none()
-                    && !self.conditional
+                    && !self.here.conditional
                     && pays_if_long(params, body, self.classes)
                 {
                     self.stay_if_long(&bound, *prim);
@@ -429,12 +431,12 @@ impl Group<'_, '_> {
         looping.enter(self, together, enter, &[zero]);
         let i = looping.extra[0];
         self.bind(index, Lanes::Same(i));
-        let inside = self.e.loops;
+        let inside = self.e.nest.loops;
         let mut next = looping.iterate(self, body, state)?;
-        if self.e.loops > inside {
+        if self.e.nest.loops > inside {
             self.e.poll();
         }
-        self.e.loops += 1;
+        self.e.nest.loops += 1;
         if self.longest.is_some() {
             let running = self.less(less, i, &bound);
             next = looping.kept(self, &running, next, state);
@@ -442,7 +444,7 @@ impl Group<'_, '_> {
         let next_i = self.e.b.ins().iadd_imm_s(i, 1);
         let repeat = self.less(less, next_i, &limit);
         let last = looping.end(self, repeat, &[next_i], next, state);
-        self.e.inside = around.unwrap_or(self.e.inside);
+        self.e.nest.inside = around.unwrap_or(self.e.nest.inside);
         Ok(last)
     }
 
@@ -482,15 +484,15 @@ impl Group<'_, '_> {
         let together = cond.results.iter().all(|a| self.classes.atom(a) == Class::Same);
         looping.enter(self, together, enter, &[]);
         let next = looping.iterate(self, body, state)?;
-        self.e.loops += 1;
+        self.e.nest.loops += 1;
         self.e.poll();
         self.bind_state(state, &next);
-        let before = self.active.clone();
+        let before = self.here.active.clone();
         if let Some(running) = &looping.running {
-            self.active = Some(running.clone());
+            self.here.active = Some(running.clone());
         }
         let repeat = self.single(cond)?;
-        self.active = before;
+        self.here.active = before;
         Ok(looping.end(self, repeat, &[], next, state))
     }
 
@@ -541,8 +543,8 @@ impl Looping {
             current: vec![],
             extra: vec![],
             running: None,
-            outer: s.active.clone(),
-            conditional: s.conditional,
+            outer: s.here.active.clone(),
+            conditional: s.here.conditional,
         }
     }
 
@@ -571,12 +573,12 @@ impl Looping {
         self.current = s.gather_all(&self.initial, &state.forms, &self.counts);
         let current = self.current.clone();
         s.bind_state(state, &current);
-        s.conditional = true;
+        s.here.conditional = true;
         if let Some(running) = &self.running {
-            s.active = Some(running.clone());
+            s.here.active = Some(running.clone());
         }
         let next = s.body(body)?;
-        s.active = self.outer.clone();
+        s.here.active = self.outer.clone();
         match self.running.clone() {
             Some(running) => Ok(self.kept(s, &running, next, state)),
             None => Ok(next),
@@ -615,7 +617,7 @@ impl Looping {
         let following = [extra, &masks, &flat].concat();
         s.e.b.ins().brif(any, self.again, &args(&following), self.exit, &args(&flat));
         s.e.b.switch_to_block(self.exit);
-        s.conditional = self.conditional;
+        s.here.conditional = self.conditional;
         let last = s.e.b.block_params(self.exit).to_vec();
         s.gather_all(&last, &state.forms, &self.counts)
     }

@@ -126,11 +126,12 @@ impl Group<'_, '_> {
     /// The value of a variable that is a column of rows which are loaded as a whole.
     pub fn interleaved(&mut self, v: Var) -> Result<Option<Lanes>, Unsupported> {
         let classes = self.classes;
-        let Some((number, column)) = classes.interleaved.column(v).filter(|_| self.active.is_none()) else {
+        let Some((number, column)) = classes.interleaved.column(v).filter(|_| self.here.active.is_none())
+        else {
             return Ok(None);
         };
         let rows = classes.interleaved.rows(number);
-        let Some(base) = self.e.arrays.get(&rows.array).copied() else { return Ok(None) };
+        let Some(base) = self.e.bound.arrays.get(&rows.array).copied() else { return Ok(None) };
         let step = rows.reads.len() as i64;
         if interleaving(base.prim, step, self.size()).is_none() {
             return Ok(None);
@@ -141,9 +142,9 @@ impl Group<'_, '_> {
                 return Ok(None);
             }
             let columns = self.load_rows(base, first, rows);
-            self.columns.insert(number, columns);
+            self.kept.columns.insert(number, columns);
         }
-        Ok(self.columns.get(&number).map(|columns| Lanes::Vector(columns[column].clone())))
+        Ok(self.kept.columns.get(&number).map(|columns| Lanes::Vector(columns[column].clone())))
     }
 
     /// The columns that are read, each in registers.
@@ -267,7 +268,7 @@ impl Group<'_, '_> {
     /// Elements of two registers in an order; those of the second are numbered on from those of the first.
     fn ordered(&mut self, a: Value, b: Value, size: usize, order: &[usize]) -> Value {
         let every_other = || order.iter().enumerate().all(|(i, at)| *at == 2 * i + order[0]);
-        if self.bytes == BYTES && size == 1 && !self.shuffles && every_other() {
+        if self.bytes == BYTES && size == 1 && !self.machine.shuffles && every_other() {
             return self.every_other_byte([a, b], order[0] == 1);
         }
         if self.bytes == BYTES {
@@ -386,7 +387,7 @@ impl Group<'_, '_> {
         {
             return regs[r];
         }
-        if self.bytes == BYTES && !self.shuffles {
+        if self.bytes == BYTES && !self.machine.shuffles {
             return self.chosen_one_by_one(regs, places);
         }
         if bytes == 1 && self.bytes > BYTES {

@@ -156,7 +156,7 @@ impl Emitter<'_> {
         if iterations.reads.is_empty() {
             return Ok(None);
         }
-        self.scalars.insert(iterations.index, start);
+        self.bound.scalars.insert(iterations.index, start);
         self.stms(&iterations.indices)?;
         let count = self.b.ins().isub(end, start);
         let mut all = None;
@@ -187,7 +187,7 @@ impl Group<'_, '_> {
     fn iteration(&mut self, iterations: &Iterations, i: Value) -> Result<State, Unsupported> {
         let results = self.results(iterations.index, i, self.step)?;
         for (array, update) in iterations.arrays.iter().zip(results.chunks_exact(2)) {
-            let base = self.e.arrays[array];
+            let base = self.e.bound.arrays[array];
             self.replace(base, &update[0], &update[1]);
         }
         Ok(State::default())

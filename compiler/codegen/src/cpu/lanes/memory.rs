@@ -17,14 +17,14 @@ const PAGE: i64 = 1 << 12;
 impl Group<'_, '_> {
     /// The elements at an index that differs between lanes.
     pub fn gather(&mut self, arr: Var, index: &Atom, apart: bool) -> Result<Lanes, Unsupported> {
-        let base = *self.e.arrays.get(&arr).ok_or_else(|| format!("array v_{} is not bound", arr.0))?;
+        let base = *self.e.bound.arrays.get(&arr).ok_or_else(|| format!("array v_{} is not bound", arr.0))?;
         let index = self.index(index)?;
         Ok(self.gather_from(base, index, apart))
     }
 
     /// The elements of an array in memory at these indices.
     pub fn gather_from(&mut self, base: Base, index: Lanes, apart: bool) -> Lanes {
-        match (index, self.active.clone()) {
+        match (index, self.here.active.clone()) {
             (Lanes::Same(i), _) => Lanes::Same(self.e.load(base, i, base.flags())),
             (index @ Lanes::Steps(_, 1 | -1), Some(active)) if !apart && self.is_row(&index, base.prim) => {
                 self.load_active_row(base, &index, &active)
@@ -157,7 +157,7 @@ impl Group<'_, '_> {
         self.e.b.ins().jump(join, &args(&loaded));
         self.e.b.set_cold_block(some);
         self.e.b.switch_to_block(some);
-        let gathered = match (self.count, index) {
+        let gathered = match (self.here.count, index) {
             (Some(count), Lanes::Steps(first, step)) if self.are_first(active) => {
                 self.copy_row(base, (*first, *step), count)
             }
@@ -171,7 +171,7 @@ impl Group<'_, '_> {
 
     /// True if the lanes that are here are all positions of the last group of a row.
     fn are_first(&self, active: &Lanes) -> bool {
-        match (active, &self.first) {
+        match (active, &self.here.first) {
             (Lanes::Vector(a), Some(Lanes::Vector(b))) => a == b,
             _ => false,
         }
@@ -185,7 +185,7 @@ impl Group<'_, '_> {
         let address = self.e.b.ins().stack_addr(types::I64, slot, 0);
         let copy = Base { address, prim: base.prim, changes: true };
         let zero = self.e.i64(0);
-        let loops = self.e.loops;
+        let loops = self.e.nest.loops;
         let each = |e: &mut Emitter<'_>, lane: Value, _: &[Value]| {
             let away = e.b.ins().imul_imm_s(lane, step);
             let at = e.b.ins().iadd(first, away);
@@ -194,7 +194,7 @@ impl Group<'_, '_> {
             Ok(vec![])
         };
         self.e.counted(IntCC::SignedLessThan, zero, count, &[], each).expect("elements are copied");
-        self.e.loops = loops;
+        self.e.nest.loops = loops;
         self.load_row(copy, zero)
     }
 
@@ -292,7 +292,7 @@ impl Group<'_, '_> {
 
     /// Loads that always happen may be moved to where they are needed.
     fn flags(&self, base: Base) -> MemFlagsData {
-        if self.conditional || base.changes { base.flags() } else { input().with_can_move() }
+        if self.here.conditional || base.changes { base.flags() } else { input().with_can_move() }
     }
 
     /// The elements from `first`.
@@ -319,7 +319,7 @@ impl Group<'_, '_> {
         let ty = vector_of(clif_type(base.prim));
         let loaded = match bytes < self.bytes {
             true => self.part(bytes),
-            false if self.lacks_avx => int_of(ty.lane_type().bytes() as usize),
+            false if self.machine.lacks_avx => int_of(ty.lane_type().bytes() as usize),
             false => ty,
         };
         let flags = self.flags(base);
@@ -402,7 +402,7 @@ impl Group<'_, '_> {
 
     /// Stores registers of an element type at the positions from `pos`.
     pub fn store_registers(&mut self, base: Base, pos: Value, regs: &[Value]) {
-        if let (Some(active), Some(_)) = (self.active.clone(), self.count) {
+        if let (Some(active), Some(_)) = (self.here.active.clone(), self.here.count) {
             return self.store_under(base, pos, regs, &active);
         }
         let address = self.e.element(base, pos);

@@ -367,6 +367,19 @@ pub struct Group<'e, 'a> {
     bytes: usize,
     /// From a position of one lane to that of the next.
     step: i64,
+    kept: Kept,
+    here: Here,
+    machine: Machine,
+    leaving: Leaving,
+    /// The longest of the rows that positions are, if they are rows.
+    longest: Option<Value>,
+    /// Where the group leaves to.
+    alone: Block,
+}
+
+/// Values of a group's variables.
+#[derive(Default)]
+struct Kept {
     values: HashMap<Var, Lanes>,
     /// Variables that are kept apart and were neighbours in memory.
     rows: HashMap<Var, Row>,
@@ -374,6 +387,11 @@ pub struct Group<'e, 'a> {
     local: HashMap<Var, Local>,
     /// Columns of rows that are loaded as a whole, each in registers, by the number of those rows.
     columns: HashMap<usize, Vec<Vec<Value>>>,
+}
+
+/// Lanes that the code is for.
+#[derive(Default)]
+struct Here {
     /// The lanes that are here, if not all.
     active: Option<Lanes>,
     /// Positions of the group, if it is the last one of a row, which has fewer.
@@ -382,17 +400,23 @@ pub struct Group<'e, 'a> {
     first: Option<Lanes>,
     /// Control may not have come here, although the group did not leave.
     conditional: bool,
-    /// The processor chooses lanes by masks that are any values.
+}
+
+/// Instructions of the processor.
+struct Machine {
+    /// It chooses lanes by masks that are any values.
     blends: bool,
     /// It is an x86-64 without AVX. Then a comparison must not read a float from memory itself, as Cranelift has it do: that wants an address
     /// that is a multiple of 16. What is read as an integer is loaded before.
     lacks_avx: bool,
-    /// The processor takes the bytes of registers of 128 bits in any order.
+    /// It takes the bytes of registers of 128 bits in any order.
     shuffles: bool,
-    /// The longest of the rows that positions are, if they are rows.
-    longest: Option<Value>,
-    /// Where the group leaves to, and whether it may.
-    alone: Block,
+}
+
+/// Ways of a group to leave its code for that of single positions.
+#[derive(Default)]
+struct Leaving {
+    /// It may be left.
     leaves: bool,
     /// It must not be left once it has stored an element, which it has.
     must_stay: bool,
@@ -416,7 +440,7 @@ impl<'a> Emitter<'a> {
         finish: impl FnOnce(&mut Group<'_, 'a>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<(Value, Vec<Value>), Unsupported> {
         let n = plan.positions();
-        let inside = self.loops;
+        let inside = self.nest.loops;
         let limit = self.limit(plan, start, end)?;
         let [again, alone, next, done, after] = [(); 5].map(|()| self.b.create_block());
         let split = in_lanes.len();
@@ -442,9 +466,9 @@ impl<'a> Emitter<'a> {
         let following = self.params_like(next, &all);
         let mut lanes = self.lanes(plan, alone);
         let (lanes_next, state_next) = group(&mut lanes, pos, lanes_here, state_here)?;
-        let leaves = lanes.leaves;
+        let leaves = lanes.leaving.leaves;
         // The bodies of the groups may have loops, whose end takes a while.
-        let polls = self.loops > inside;
+        let polls = self.nest.loops > inside;
         let pos_next = self.b.ins().iadd_imm_s(pos, n);
         let values = [&[pos_next], &lanes_next[..], &state_next].concat();
         self.b.ins().jump(next, &args(&values));
@@ -466,7 +490,7 @@ impl<'a> Emitter<'a> {
         if polls {
             self.poll();
         }
-        self.loops += 1;
+        self.nest.loops += 1;
         let repeat = self.b.ins().icmp(IntCC::SignedLessThan, following[0], limit);
         if plan.overlaps && !plan.has_rest {
             let short = self.b.create_block();
@@ -477,7 +501,7 @@ impl<'a> Emitter<'a> {
             self.b.ins().brif(repeat, again, &args(&following), done, &args(&following));
         }
 
-        self.inside = before;
+        self.nest.inside = before;
         self.b.switch_to_block(done);
         let left = if plan.has_rest { self.rest(plan, end, &left, split, group)? } else { left };
         let mut lanes = self.lanes(plan, alone);
@@ -562,8 +586,11 @@ impl<'a> Emitter<'a> {
         let flags = self.module.isa().isa_flags();
         let has = |name: &str| flags.iter().any(|f| f.name == name && f.as_bool() == Some(true));
         let is_x86 = cfg!(target_arch = "x86_64");
-        let (blends, lacks_avx, shuffles) =
-            (has("has_sse41"), is_x86 && !has("has_avx"), !is_x86 || has("has_ssse3"));
+        let machine = Machine {
+            blends: has("has_sse41"),
+            lacks_avx: is_x86 && !has("has_avx"),
+            shuffles: !is_x86 || has("has_ssse3"),
+        };
         Group {
             e: self,
             classes: &plan.classes,
@@ -572,22 +599,12 @@ impl<'a> Emitter<'a> {
             lanes: plan.size.lanes,
             bytes: plan.size.bytes,
             step: plan.step(),
-            values: HashMap::new(),
-            rows: HashMap::new(),
-            local: HashMap::new(),
-            columns: HashMap::new(),
-            active: None,
-            count: None,
-            first: None,
-            conditional: false,
-            blends,
-            lacks_avx,
-            shuffles,
+            kept: Kept::default(),
+            here: Here::default(),
+            machine,
+            leaving: Leaving::default(),
             longest: None,
             alone,
-            leaves: false,
-            must_stay: false,
-            has_stored: false,
         }
     }
 
@@ -621,20 +638,20 @@ impl Group<'_, '_> {
         let limit = self.e.b.ins().ireduce(types::I32, count);
         let limit = self.splat(limit, 1)[0];
         let below = |r| self.e.b.ins().icmp(IntCC::SignedLessThan, r, limit);
-        self.first = Some(Lanes::Vector(lanes.into_iter().map(below).collect()));
-        self.active = self.first.clone();
-        (self.count, self.conditional) = (Some(count), true);
+        self.here.first = Some(Lanes::Vector(lanes.into_iter().map(below).collect()));
+        self.here.active = self.here.first.clone();
+        (self.here.count, self.here.conditional) = (Some(count), true);
     }
 
     /// The results of a kernel's body at the positions from `pos`.
     pub fn elements(&mut self, kernel: &Kernel, pos: Value) -> Result<Vec<Lanes>, Unsupported> {
-        self.e.pos = pos;
+        self.e.exits.pos = pos;
         self.results(kernel.pos, pos, self.step)
     }
 
     /// The results of the body for the values of `pos` from `first` on.
     fn results(&mut self, pos: Var, first: Value, step: i64) -> Result<Vec<Lanes>, Unsupported> {
-        self.values.insert(pos, Lanes::Steps(first, step));
+        self.kept.values.insert(pos, Lanes::Steps(first, step));
         let body = self.body;
         self.stms(&body.stms)?;
         body.results.iter().map(|a| self.atom(a)).collect()
@@ -660,10 +677,10 @@ impl Group<'_, '_> {
 
     /// Leaves the group unless the flag is set.
     pub fn stay_if(&mut self, flag: Value) {
-        assert!(!self.has_stored, "a group is left that has updated what it reads");
+        assert!(!self.leaving.has_stored, "a group is left that has updated what it reads");
         let on = self.e.b.create_block();
         let alone = self.alone;
-        self.leaves = true;
+        self.leaving.leaves = true;
         self.e.b.ins().brif(flag, on, &[], alone, &[]);
         self.e.b.switch_to_block(on);
     }

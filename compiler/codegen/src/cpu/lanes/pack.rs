@@ -24,7 +24,7 @@ pub fn packs(p: Prim) -> bool {
 impl Group<'_, '_> {
     /// Stores the lanes of values for which a flag is set, from an index on; the index behind them.
     pub fn keep(&mut self, bases: &[Base], from: Value, keep: &Lanes, values: &[Lanes]) -> Value {
-        let keep = match self.active.clone() {
+        let keep = match self.here.active.clone() {
             Some(active) => self.both(&active, keep),
             None => Lanes::Vector(self.mask(keep, None)),
         };
@@ -47,7 +47,7 @@ impl Group<'_, '_> {
             let count = self.e.b.ins().popcnt(bits);
             let packed = self.e.compress(x, mask);
             let address = self.e.element(base, at);
-            if self.count.is_none() && self.lanes * base.prim.size() >= self.bytes {
+            if self.here.count.is_none() && self.lanes * base.prim.size() >= self.bytes {
                 self.e.b.ins().store(output(), packed, address, 0);
             } else {
                 let first = self.first_lanes(count, base.prim.size());

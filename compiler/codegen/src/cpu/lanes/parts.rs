@@ -25,7 +25,7 @@ const ALIGNMENT: i64 = 64;
 impl Group<'_, '_> {
     /// Fetches the parts of the positions from `pos` of arrays with these lengths. The group is left if one ends before the last part does.
     pub fn fetch_parts(&mut self, parts: &Parts, pos: Value, lengths: &[Value]) -> Result<(), Unsupported> {
-        self.must_stay = parts.stays;
+        self.leaving.must_stay = parts.stays;
         let mut room = None;
         for (p, len) in parts.arrays.iter().zip(lengths) {
             let Some(size) = p.part else { continue };
@@ -45,7 +45,7 @@ impl Group<'_, '_> {
                 }
             };
             let local = Local { elements: Base { address, prim: p.prim, changes: true }, first, part };
-            self.local.insert(p.array, local);
+            self.kept.local.insert(p.array, local);
         }
         for (p, _) in parts.transposed() {
             self.each_block(p, Self::fetch_block, |s, base, local, lanes, place| {
@@ -82,7 +82,7 @@ impl Group<'_, '_> {
         block: impl FnOnce(&mut Self, Base, Local, Value),
         single: impl FnOnce(&mut Self, Base, Local, Lanes, Value),
     ) {
-        let (base, local) = (self.e.arrays[&p.array], self.local[&p.array]);
+        let (base, local) = (self.e.bound.arrays[&p.array], self.kept.local[&p.array]);
         let per = (self.bytes / p.prim.size()) as i64;
         let mut place = self.e.i64(0);
         if self.lanes as i64 % per == 0 && self.stores_columns(p.prim, per) {
@@ -222,7 +222,7 @@ impl Group<'_, '_> {
             return self.store_own(local.elements, &elements, x);
         };
         let row = self.first_at(*place);
-        let x = match self.active.clone() {
+        let x = match self.here.active.clone() {
             None => x.clone(),
             Some(active) => {
                 let old = self.load_row(local.elements, row);
@@ -234,7 +234,7 @@ impl Group<'_, '_> {
 
     /// Stores an element of every lane that is here, of an array in memory.
     pub fn store_own(&mut self, base: Base, index: &Lanes, x: &Lanes) {
-        let Some(active) = self.active.clone() else { return self.replace(base, index, x) };
+        let Some(active) = self.here.active.clone() else { return self.replace(base, index, x) };
         let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, base.prim.size() as u32, 3);
         let slot = self.e.b.create_sized_stack_slot(slot);
         let nowhere = self.e.b.ins().stack_addr(types::I64, slot, 0);

@@ -191,7 +191,7 @@ impl Group<'_, '_> {
 
     /// A value in the lanes that are here, another one in the others.
     fn where_active(&mut self, x: &Lanes, other: &Lanes, p: Prim) -> Lanes {
-        match self.active.clone() {
+        match self.here.active.clone() {
             None => x.clone(),
             Some(active) => self.blend(&active, x, other, p, false),
         }
@@ -210,7 +210,7 @@ impl Group<'_, '_> {
 
     pub fn bind_params(&mut self, params: &[Param], xs: impl Iterator<Item = Lanes>) {
         for (p, x) in params.iter().zip(xs) {
-            self.e.prims.insert(p.var, p.ty.prim());
+            self.e.bound.prims.insert(p.var, p.ty.prim());
             self.bind(p.var, x);
         }
     }
@@ -233,7 +233,7 @@ impl Group<'_, '_> {
             self.e.b.switch_to_block(more);
             all = Some(mask);
         }
-        self.leaves |= all.is_some();
+        self.leaving.leaves |= all.is_some();
         let to = if all.is_some() { self.alone } else { on };
         self.e.b.ins().jump(to, &[]);
         self.e.b.switch_to_block(on);
@@ -284,7 +284,7 @@ impl Group<'_, '_> {
         let repeat = self.e.b.ins().icmp(IntCC::SignedLessThan, i, end);
         self.e.b.ins().brif(repeat, again, &args(&[&[i], &next[..]].concat()), exit, &args(&next));
         self.e.b.switch_to_block(exit);
-        self.e.loops += 1;
+        self.e.nest.loops += 1;
         self.fold(reduction, &[], Accumulators { lanes: &last, scalars: state })
     }
 

@@ -100,7 +100,7 @@ impl Segments {
         if !matches!(kernel.kind, KernelKind::Map(_)) {
             return None;
         }
-        let is_fixed = |v: Var| e.arrays.get(&v).is_some_and(|a| !a.changes);
+        let is_fixed = |v: Var| e.bound.arrays.get(&v).is_some_and(|a| !a.changes);
         let segments = Segments::new(kernel.pos, (e.fresh, e.facts), &kernel.body, &is_fixed, &|body| {
             let kernel = Kernel { body: body.clone(), ..kernel.clone() };
             plan(&info.with_kernel(&kernel), e.width).is_some()
@@ -114,7 +114,7 @@ impl Segments {
         if params.is_empty() || params.iter().any(|(p, _)| p.ty.is_scalar()) {
             return None;
         }
-        let place = |v: &Var| e.arrays.get(v).map(|a| a.address);
+        let place = |v: &Var| e.bound.arrays.get(v).map(|a| a.address);
         let written: HashSet<Option<Value>> = params.iter().map(|(p, _)| place(&p.var)).collect();
         let is_fixed = |v: Var| place(&v).is_some_and(|a| !written.contains(&Some(a)));
         Segments::new(*index, (e.fresh, e.facts), body, &is_fixed, &|body| {
@@ -474,9 +474,9 @@ impl<'a> Emitter<'a> {
         straight: Straight<'_, 'a>,
     ) -> Result<(), Unsupported> {
         if run.segments.is_map {
-            self.pos = start;
+            self.exits.pos = start;
         }
-        self.scalars.insert(run.segments.pos, start);
+        self.bound.scalars.insert(run.segments.pos, start);
         self.stms(&case.before)?;
         match &case.then {
             Then::Straight(body) => straight(self, body, (start, end), true),
@@ -497,9 +497,9 @@ impl<'a> Emitter<'a> {
                 let (yes, no, join) = (b.create_block(), b.create_block(), b.create_block());
                 self.b.ins().brif(cond, yes, &[], no, &[]);
                 // Code for a segment binds the same variables at other positions.
-                let scalars = self.scalars.clone();
+                let scalars = self.bound.scalars.clone();
                 for (block, case) in [yes, no].into_iter().zip(cases.iter()) {
-                    self.scalars.clone_from(&scalars);
+                    self.bound.scalars.clone_from(&scalars);
                     self.b.switch_to_block(block);
                     self.case(run, case, (start, end), straight)?;
                     self.b.ins().jump(join, &[]);
@@ -531,9 +531,9 @@ impl<'a> Emitter<'a> {
                 let is_some = self.b.ins().icmp(IntCC::SignedLessThan, start, end);
                 self.b.ins().brif(is_some, some, &[], done, &[]);
                 self.b.switch_to_block(some);
-                let scalars = self.scalars.clone();
+                let scalars = self.bound.scalars.clone();
                 self.case(run, case, (start, end), straight)?;
-                self.scalars = scalars;
+                self.bound.scalars = scalars;
                 self.b.ins().jump(done, &[]);
                 self.b.switch_to_block(done);
                 Ok(())
@@ -565,7 +565,7 @@ impl<'a> Emitter<'a> {
         let at = self.params_like(again, &[start])[0];
         self.b.ins().jump(again, &args(&[start]));
         self.b.switch_to_block(again);
-        self.scalars.insert(run.segments.pos, at);
+        self.bound.scalars.insert(run.segments.pos, at);
         self.stms(edges.operands())?;
         let places = match before {
             Some(places) => places,
@@ -573,7 +573,7 @@ impl<'a> Emitter<'a> {
         };
         let stop = self.next_edge(&places, at, end);
         self.case(run, case, (at, stop), straight)?;
-        self.loops += 1;
+        self.nest.loops += 1;
         let repeat = self.b.ins().icmp(IntCC::SignedLessThan, stop, end);
         self.b.ins().brif(repeat, again, &args(&[stop]), done, &[]);
         self.b.switch_to_block(done);

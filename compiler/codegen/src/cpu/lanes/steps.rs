@@ -20,7 +20,7 @@ fn parts(x: &Lanes) -> Option<(Value, i64)> {
 impl Group<'_, '_> {
     /// The value of the last position that is here.
     fn last(&mut self, first: Value, step: i64) -> Value {
-        match self.count {
+        match self.here.count {
             None => self.e.b.ins().iadd_imm_s(first, step * (self.lanes as i64 - 1)),
             Some(count) => {
                 let before = self.e.b.ins().iadd_imm_s(count, -1);

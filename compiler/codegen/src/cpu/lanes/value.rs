@@ -269,7 +269,7 @@ impl Group<'_, '_> {
     /// `x` where the mask is set, else `y`; the mask has the width of the lanes.
     pub fn blend_register(&mut self, mask: Value, x: Value, y: Value) -> Value {
         let ty = self.e.b.func.dfg.value_type(x);
-        if self.blends && !self.is_compared(mask) {
+        if self.machine.blends && !self.is_compared(mask) {
             let ints = match ty.lane_type().bytes() {
                 4 => types::I32X4,
                 8 => types::I64X2,

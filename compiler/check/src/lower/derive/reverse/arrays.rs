@@ -207,10 +207,10 @@ impl<'p> Lower<'p> {
 
     /// Runs `f` in the block that binds a variable.
     pub(super) fn where_bound<T>(&mut self, v: Var, f: impl FnOnce(&mut Self) -> T) -> T {
-        let level = self.levels[v.0 as usize] as usize;
-        let inner = self.blocks.split_off((level + 1).min(self.blocks.len()));
+        let level = self.scope.levels[v.0 as usize] as usize;
+        let inner = self.scope.blocks.split_off((level + 1).min(self.scope.blocks.len()));
         let result = f(self);
-        self.blocks.extend(inner);
+        self.scope.blocks.extend(inner);
         result
     }
 }

@@ -65,7 +65,7 @@ impl Reverse {
         count: Atom,
     ) -> R<Vec<(Var, Found)>> {
         let mut found = Vec::new();
-        let level = lo.blocks.len();
+        let level = lo.scope.blocks.len();
         let index: Atom = back.index.map_or(Atom::i64(0), Atom::Var);
         for (v, d) in std::mem::take(&mut scope.adjoints) {
             let ty = lo.type_of(v).clone();

@@ -110,8 +110,8 @@ impl Reverse {
         for p in state {
             let name = lo.out.vars.name(p.var).to_string();
             let copy = lo.param(&name, p.ty.substituted(subst));
-            if lo.sizes.contains(&p.var) {
-                lo.sizes.insert(copy.var);
+            if lo.facts.sizes.contains(&p.var) {
+                lo.facts.sizes.insert(copy.var);
             }
             for known in [&mut self.active, &mut self.bits] {
                 if known.contains(&p.var) {

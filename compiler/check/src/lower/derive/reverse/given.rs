@@ -45,10 +45,10 @@ impl<'p> Lower<'p> {
         if x.has_fun() {
             return Err(self.function_value("the argument of a derivative"));
         }
-        let caller = std::mem::take(&mut self.blocks);
-        self.blocks.push(Block::default());
+        let caller = std::mem::take(&mut self.scope.blocks);
+        self.scope.blocks.push(Block::default());
         let made = self.in_function(|lo| lo.given(f, back, x, keeps));
-        self.blocks = caller;
+        self.scope.blocks = caller;
         let (instance, args) = made?;
         self.call_instance(&instance, args)
     }
@@ -84,7 +84,7 @@ impl<'p> Lower<'p> {
                 ret.len()
             }
         };
-        let block = self.blocks.pop().unwrap_or_default();
+        let block = self.scope.blocks.pop().unwrap_or_default();
         let id = self.function(
             "given",
             formal.params.clone(),
@@ -94,7 +94,7 @@ impl<'p> Lower<'p> {
         let vars = formal.params.iter().map(|p| p.var).collect();
         let instance = Instance { id, params: vars, ret: ret.clone(), result: y };
         // The same parameters again, then the adjoints.
-        self.blocks = vec![Block::default()];
+        self.scope.blocks = vec![Block::default()];
         let mut again = Abstract::default();
         let (_, bb, xx) = (again.part(self, &ff)?, again.part(self, &bb)?, again.part(self, &xx)?);
         let mut params = again.params;
@@ -135,7 +135,7 @@ impl<'p> Lower<'p> {
         let types: Vec<Type> =
             params[..instance.params.len()].iter().map(|p| p.ty.clone()).filter(is_float).collect();
         let ret = types.into_iter().map(|ty| self.param("d", ty)).collect();
-        let block = self.blocks.pop().unwrap_or_default();
+        let block = self.scope.blocks.pop().unwrap_or_default();
         let made = self.function("given*", params, ret, Body { stms: block.stms, results: derivatives });
         self.derivatives.made.insert((id, Mode::Reverse), made);
         self.derivatives.given.insert(id, Given { captured, results });
@@ -144,7 +144,7 @@ impl<'p> Lower<'p> {
 
     fn function(&mut self, name: &str, params: Vec<Param>, ret: Vec<Param>, body: Body) -> FunId {
         let id = FunId(self.out.funs.len() as u32);
-        let (name, span) = (name.to_string(), self.span);
+        let (name, span) = (name.to_string(), self.place.span);
         self.out.funs.push(Fun { name, entry: None, params, ret, body, span });
         id
     }

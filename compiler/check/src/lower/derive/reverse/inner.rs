@@ -178,7 +178,7 @@ impl Reverse {
         mut scope: Scope,
     ) -> R<(Vec<Export>, Vec<Val<'p>>)> {
         let (mut exports, mut parts) = (Vec::new(), Vec::new());
-        let level = lo.blocks.len() - 1;
+        let level = lo.scope.blocks.len() - 1;
         for (v, row) in rows.inputs.iter().zip(given) {
             let Some(row) = row.var() else { continue };
             if let Some(d) = scope.adjoints.remove(&row) {

@@ -147,7 +147,7 @@ impl<'p> Lower<'p> {
         is_needed: bool,
         dy: &mut dyn FnMut(&mut Self, &Val<'p>) -> R<Val<'p>>,
     ) -> R<(Val<'p>, Val<'p>)> {
-        let start = self.blocks.last().map_or(0, |b| b.stms.len());
+        let start = self.scope.blocks.last().map_or(0, |b| b.stms.len());
         let (copies, y, mut stms) = self.at_copy(f, x)?;
         extremum::joined(self, &mut stms, &columns(&y));
         let mut reverse = Reverse { scopes: vec![Scope::default()], ..Reverse::default() };
@@ -181,7 +181,7 @@ impl<'p> Lower<'p> {
 fn no_gradient(lo: &Lower) -> Box<Diagnostic> {
     let message = "a gradient is that of a function whose result is one float";
     Box::new(
-        Diagnostic::error("E0516", message, lo.span).here("this function gives something else").note(
+        Diagnostic::error("E0516", message, lo.place.span).here("this function gives something else").note(
             "`vjp f x dy` is for results of any type: `dy` says how much each float of the result counts",
         ),
     )

@@ -160,12 +160,12 @@ impl Lower<'_> {
     fn is_rest(&self, rest: Atom, all: Atom, first: Atom) -> bool {
         let difference = Exp::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), vec![all, first]);
         let is_it = |s: &Stm| s.exp == difference && s.pat.iter().any(|p| Atom::Var(p.var) == rest);
-        self.blocks.iter().any(|b| b.stms.iter().any(is_it))
+        self.scope.blocks.iter().any(|b| b.stms.iter().any(is_it))
     }
 
     /// The expression of a variable that was bound a short while ago.
     fn made_by(&self, v: Var) -> Option<Exp> {
-        let stms = &self.blocks.last()?.stms;
+        let stms = &self.scope.blocks.last()?.stms;
         let made = stms.iter().rev().take(NEAR).find(|s| s.pat.len() == 1 && s.pat[0].var == v)?;
         Some(made.exp.clone())
     }

@@ -169,7 +169,7 @@ impl Recorder {
             std::mem::replace(&mut self.left, left),
         );
         for stm in stms {
-            lo.span = stm.span;
+            lo.place.span = stm.span;
             super::super::super::deep(|| self.statement(lo, stm))?;
         }
         let tape = self.tape(lo);

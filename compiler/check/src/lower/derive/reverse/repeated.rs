@@ -12,7 +12,7 @@ impl Reverse {
     /// Removes, of the statements of the innermost block from `start` on, maps that are run again, and what only depends on them. Of the
     /// others' results these are used.
     pub(super) fn remove_repeated(&self, lo: &mut Lower, start: usize, results: &[Var]) {
-        let Some(block) = lo.blocks.last_mut() else { return };
+        let Some(block) = lo.scope.blocks.last_mut() else { return };
         let repeats = |s: &Stm| s.pat.iter().any(|p| self.repeated.contains(&p.var)) && !s.may_show();
         let mut used: HashSet<Var> = results.iter().copied().collect();
         let mut unused: HashSet<Var> = HashSet::new();

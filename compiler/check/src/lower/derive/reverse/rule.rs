@@ -24,7 +24,7 @@ impl Lower<'_> {
             (_, Kept::Rows(_)) => vec!["8 bytes for each number that calls in rows result in".into()],
             _ => Vec::new(),
         };
-        let part = Part { construct: Construct::of(exp), span: self.span };
+        let part = Part { construct: Construct::of(exp), span: self.place.span };
         self.out.rules.push(Rule { part, made: pat[0].var, text, kept });
     }
 }

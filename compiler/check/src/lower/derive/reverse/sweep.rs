@@ -36,16 +36,16 @@ pub(super) enum Kept {
 impl Reverse {
     /// Emits statements. Gives those to go back through.
     pub(super) fn forward(&mut self, lo: &mut Lower, stms: Vec<Stm>) -> R<Vec<Step>> {
-        let before = lo.span;
+        let before = lo.place.span;
         if let Some(frame) = &mut self.tape {
             frame.begin(lo, &stms);
         }
         let mut steps = Vec::new();
         for stm in stms {
-            lo.span = stm.span;
+            lo.place.span = stm.span;
             steps.extend(super::super::super::deep(|| self.advance(lo, stm))?);
         }
-        lo.span = before;
+        lo.place.span = before;
         Ok(steps)
     }
 
@@ -109,12 +109,12 @@ impl Reverse {
 
     /// Goes back through statements.
     pub(super) fn back(&mut self, lo: &mut Lower, steps: Vec<Step>) -> R<()> {
-        let before = lo.span;
+        let before = lo.place.span;
         for step in steps.into_iter().rev() {
-            lo.span = step.span;
+            lo.place.span = step.span;
             super::super::super::deep(|| self.retreat(lo, step))?;
         }
-        lo.span = before;
+        lo.place.span = before;
         Ok(())
     }
 

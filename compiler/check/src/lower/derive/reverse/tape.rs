@@ -191,13 +191,13 @@ impl Reverse {
             let more: Vec<Param> = extra.iter().map(|(ty, _)| lo.param("tape", ty.clone())).collect();
             let mut index = Atom::i64(0);
             if let (Some((old, prim)), LoopForm::For { index: new, prim: from, .. }) = (original, form) {
-                let level = lo.blocks.len() as u32 - 1;
-                lo.levels[new.0 as usize] = level;
+                let level = lo.scope.blocks.len() as u32 - 1;
+                lo.scope.levels[new.0 as usize] = level;
                 index = (*new).into();
                 subst.insert(old, lo.conv(*from, prim, index));
             } else if let LoopForm::For { index: new, .. } = form {
-                let level = lo.blocks.len() as u32 - 1;
-                lo.levels[new.0 as usize] = level;
+                let level = lo.scope.blocks.len() as u32 - 1;
+                lo.scope.levels[new.0 as usize] = level;
                 index = (*new).into();
             }
             let next = step(lo, &Iteration { state: &state, extra: &more, index })?;
@@ -279,8 +279,8 @@ impl Tape {
                 }
                 column => lo.read_column(column, &ty, i)?,
             };
-            if lo.sizes.contains(&p.var) {
-                lo.sizes.insert(v);
+            if lo.facts.sizes.contains(&p.var) {
+                lo.facts.sizes.insert(v);
             }
             subst.insert(p.var, v.into());
             state.push(v);
