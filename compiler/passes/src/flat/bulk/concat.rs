@@ -8,7 +8,7 @@
 use super::Fuser;
 use super::inline::{Element, stored};
 use par_ir::core::{self, Body, Exp};
-use par_ir::flat::{Block, Op, Ty};
+use par_ir::flat::{Block, Op, Stm, Ty};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Type, Var};
@@ -21,6 +21,26 @@ struct Part {
     pos: Var,
     stms: Vec<core::Stm>,
     result: Atom,
+}
+
+/// An array whose elements need no code, wherever it was made: loops read what was made before them.
+pub(super) struct Filled {
+    pub length: Atom,
+    /// Of all elements; none where each is its position.
+    pub element: Option<Atom>,
+}
+
+impl Filled {
+    /// The array that a statement makes.
+    pub fn of(stm: &Stm) -> Option<Filled> {
+        let (length, element) = match &stm.op {
+            Op::Literal(xs, _) if xs.len() == 1 => (Atom::i64(1), Some(xs[0])),
+            Op::Replicate(n, x) => (*n, Some(*x)),
+            Op::Iota(n) => (*n, None),
+            _ => return None,
+        };
+        Some(Filled { length, element })
+    }
 }
 
 /// The code for an element of a concatenation.
@@ -48,23 +68,19 @@ pub(super) fn element(block: &Block, at: usize, parts: &[Var], fuser: &mut Fuser
 
 /// An array that was made before, as a part.
 fn part(block: &Block, at: usize, array: Var, fuser: &mut Fuser) -> Option<Part> {
-    let made = block.stms[..at].iter().find(|s| s.pat.iter().any(|p| p.var == array))?;
-    let mut plain = |length, result: &dyn Fn(Var) -> Atom| {
-        let pos = fuser.vars.fresh("i");
-        Some(Part { length, pos, stms: vec![], result: result(pos) })
-    };
-    match &made.op {
-        Op::Literal(xs, _) if xs.len() == 1 => plain(Atom::i64(1), &|_| xs[0]),
-        Op::Replicate(n, x) => plain(*n, &|_| *x),
-        Op::Iota(n) => plain(*n, &Atom::Var),
-        Op::Atom(Atom::Var(same)) => part(block, at, *same, fuser),
-        _ => {
-            let i = made.pat.iter().position(|p| p.var == array).filter(|i| stored(made).contains(i))?;
-            let e = Element::of(made, i, false).filter(|e| !e.needs_row())?;
-            let length = e.space.as_ref()?.as_flat()?;
-            Some(Part { length, pos: e.pos, stms: e.stms, result: e.result })
-        }
+    if let Some(filled) = fuser.filled.get(&array) {
+        let (length, pos) = (filled.length, fuser.vars.fresh("i"));
+        let result = filled.element.unwrap_or(Atom::Var(pos));
+        return Some(Part { length, pos, stms: vec![], result });
     }
+    let made = block.stms[..at].iter().find(|s| s.pat.iter().any(|p| p.var == array))?;
+    if let Op::Atom(Atom::Var(same)) = &made.op {
+        return part(block, at, *same, fuser);
+    }
+    let i = made.pat.iter().position(|p| p.var == array).filter(|i| stored(made).contains(i))?;
+    let e = Element::of(made, i, false).filter(|e| !e.needs_row())?;
+    let length = e.space.as_ref()?.as_flat()?;
+    Some(Part { length, pos: e.pos, stms: e.stms, result: e.result })
 }
 
 /// The type of elements, and the place in the source that they come from.

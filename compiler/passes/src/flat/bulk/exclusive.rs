@@ -41,11 +41,8 @@ fn found(block: &Block, at: usize, fuser: &Fuser) -> Option<Shifted> {
     let Op::Concat(parts) = &block.stms[at].op else { return None };
     let &[first, rest] = parts.as_slice() else { return None };
     let made = |v: Var| block.stms[..at].iter().position(|s| s.pat.iter().any(|p| p.var == v));
-    let neutral = match &block.stms[made(first)?].op {
-        Op::Literal(xs, _) if xs.len() == 1 => xs[0],
-        Op::Replicate(n, x) if n.as_i64() == Some(1) => *x,
-        _ => return None,
-    };
+    let one = fuser.filled.get(&first).filter(|f| f.length.as_i64() == Some(1))?;
+    let neutral = one.element?;
     let rest_at = made(rest)?;
     let (length, prefixes) = copied(block, rest_at)?;
     let scan = made(prefixes)?;

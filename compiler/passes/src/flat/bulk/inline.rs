@@ -213,7 +213,14 @@ impl Element {
             }
             let here = *i == Atom::Var(if in_prologue { k.row } else { k.pos });
             let same_space = self.space.as_ref() == Some(space);
-            let as_often = self.is_free || in_prologue || same_space || self.space.is_none() && here;
+            let shifted = |i: Atom| {
+                let distance = access.form(i)?.minus(&access.form(k.pos.into())?);
+                Some(access.is_host(&distance))
+            };
+            let as_often = self.is_free
+                || in_prologue
+                || same_space
+                || self.space.is_none() && shifted(*i) == Some(true);
             // Where a row begins there is no index of its elements, even if it has one element only.
             let in_same_row = here && if in_prologue { in_row_of_rows } else { same_space };
             let moved = |j: Atom| if j == Atom::Var(self.pos) { *i } else { j };

@@ -34,21 +34,23 @@ mod spaces;
 mod totals;
 mod users;
 
-use par_ir::Vars;
 use par_ir::access::Facts;
 use par_ir::flat::{Block, Kernel, Op, Param, Program, Stm};
 use par_ir::place::Places;
+use par_ir::{Var, Vars};
+use std::collections::HashMap;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
     let Program { funs, vars, places, .. } = program;
     for f in funs {
-        let mut facts = Facts::default();
-        note(&f.body, &mut facts);
         same::Known::default().block(&mut f.body);
         let mut last = totals::Predecessors::default();
         last.note(&f.body);
-        Fuser { vars, places, last, facts }.block(&mut f.body);
+        let (facts, filled) = (Facts::default(), HashMap::new());
+        let mut fuser = Fuser { vars, places, last, facts, filled };
+        fuser.note(&f.body);
+        fuser.block(&mut f.body);
     }
 }
 
@@ -58,17 +60,19 @@ struct Fuser<'p> {
     places: &'p mut Places,
     last: totals::Predecessors,
     facts: Facts,
-}
-
-/// Notes facts of all statements of a block and those in it.
-fn note(block: &Block, facts: &mut Facts) {
-    for stm in &block.stms {
-        facts.note(stm);
-        stm.op.for_each_block(|b| note(b, facts));
-    }
+    filled: HashMap<Var, concat::Filled>,
 }
 
 impl Fuser<'_> {
+    /// Notes facts of all statements of a block and those in it.
+    fn note(&mut self, block: &Block) {
+        for stm in &block.stms {
+            self.facts.note(stm);
+            self.filled.extend(concat::Filled::of(stm).map(|filled| (stm.pat[0].var, filled)));
+            stm.op.for_each_block(|b| self.note(b));
+        }
+    }
+
     fn block(&mut self, block: &mut Block) {
         for stm in &mut block.stms {
             stm.op.for_each_block_mut(|b| self.block(b));
