@@ -157,6 +157,28 @@ fn arrays_one_behind_the_other_are_computed_where_a_map_reads_them() {
 }
 
 #[test]
+fn arrays_put_together_in_a_loop_are_read_where_their_parts_are() {
+    assert_shows!(passed(
+        BULK,
+        "fun f@0 (%n: i64, %k: i64, %xs: []i64) -> ([]i64) {
+           let (%edge: []i64) = literal i64 [0i64]
+           let (%r: []i64) = loop (%s: []i64 = %xs) for %l: i64 < %k do {
+             let (%all: []i64) = concat (%edge, %s)
+             let (%t: []i64) = kernel map (elem i64) over [%n] \\%row %i {
+               let (%j: i64) = add.i64(%i, 1i64)
+               let (%a: i64) = %all[%i]
+               let (%b: i64) = %all[%j]
+               let (%c: i64) = mul.i64(%a, %b)
+               in (%c)
+             }
+             in (%t)
+           }
+           in (%r)
+         }"
+    ));
+}
+
+#[test]
 fn prefixes_behind_the_neutral_element_are_an_exclusive_scan() {
     assert_shows!(passed(
         BULK,

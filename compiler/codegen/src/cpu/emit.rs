@@ -11,7 +11,7 @@ use super::ranges::Ranges;
 use super::scatter::reads;
 use crate::work;
 use cranelift::prelude::*;
-use cranelift_codegen::ir::{BlockArg, FuncRef, InstructionData, MemFlagsData, Opcode};
+use cranelift_codegen::ir::{BlockArg, FuncRef, Inst, InstructionData, MemFlagsData, Opcode};
 use cranelift_module::Module;
 use par_ir::access::Facts;
 use par_ir::core::{At, Body, Exp, Lambda, Param, Stm};
@@ -154,6 +154,16 @@ pub fn args(xs: &[Value]) -> Vec<BlockArg> {
 }
 
 impl<'a> Emitter<'a> {
+    /// A call of a function of the runtime that takes addresses and numbers.
+    pub fn runtime_function(&mut self, name: String, args: &[Value], returns: &[AbiParam]) -> Inst {
+        let mut signature = self.module.make_signature();
+        signature.params.extend(args.iter().map(|_| AbiParam::new(types::I64)));
+        signature.returns.extend(returns);
+        let id = self.imports.declare(self.module, name, signature);
+        let function = self.module.declare_func_in_func(id, self.b.func);
+        self.b.ins().call(function, args)
+    }
+
     pub fn constant(&mut self, x: Scalar) -> Value {
         match x {
             Scalar::F16(x) => self.b.ins().f32const(x.to_f32()),

@@ -6,8 +6,7 @@ use super::kernel::{KernelEmitter, KernelInfo};
 use super::outputs::Target;
 use super::scatter::Scattering;
 use cranelift::prelude::*;
-use cranelift_codegen::ir::{Inst, StackSlot};
-use cranelift_module::Module;
+use cranelift_codegen::ir::StackSlot;
 use par_ir::flat::Kernel;
 use par_ir::{Prim, Var};
 use par_runtime::math::STRIP;
@@ -128,21 +127,12 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
 
     /// Calls a function of the runtime that takes addresses and numbers.
     pub fn runtime_call(&mut self, name: String, args: &[Value]) {
-        self.runtime_function(name, args, &[]);
+        self.e.runtime_function(name, args, &[]);
     }
 
     /// As `runtime_call`, of a function that results in a number.
     pub fn runtime_result(&mut self, name: String, args: &[Value]) -> Value {
-        let call = self.runtime_function(name, args, &[AbiParam::new(types::I64)]);
+        let call = self.e.runtime_function(name, args, &[AbiParam::new(types::I64)]);
         self.e.b.inst_results(call)[0]
-    }
-
-    fn runtime_function(&mut self, name: String, args: &[Value], returns: &[AbiParam]) -> Inst {
-        let mut signature = self.e.module.make_signature();
-        signature.params.extend(args.iter().map(|_| AbiParam::new(types::I64)));
-        signature.returns.extend(returns);
-        let id = self.e.imports.declare(self.e.module, name, signature);
-        let function = self.e.module.declare_func_in_func(id, self.e.b.func);
-        self.e.b.ins().call(function, args)
     }
 }

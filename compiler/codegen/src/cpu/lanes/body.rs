@@ -4,6 +4,7 @@ use super::Group;
 use super::class::Class;
 use super::cost::WIDEST;
 use super::division::Division;
+use super::functions::strip_function;
 use super::stays;
 use super::value::{Form, Lanes};
 use super::waits::pays_if_long;
@@ -134,6 +135,11 @@ impl Group<'_, '_> {
                 Some(division) => division.apply(self, &operands[0], &operands[1]),
                 None => self.on_vectors(op, &operands),
             });
+        }
+        if !self.classes.is_apart(var)
+            && let Some(function) = strip_function(op, self.lanes)
+        {
+            return Ok(self.by_strip(function, &operands[0]));
         }
         let lanes = self.by_lane(op, &operands, divisor);
         if self.classes.is_apart(var) {

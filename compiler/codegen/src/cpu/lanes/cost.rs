@@ -3,6 +3,7 @@
 use super::class::{Class, Classes, Indices};
 use super::columns::{columns, interleaving};
 use super::division::Division;
+use super::functions::strip_function;
 use super::waits::waits;
 use super::walks::walks;
 use crate::cpu::emit::clif_type;
@@ -451,6 +452,9 @@ impl Pricing<'_> {
         let by_lane = self.classes.is_by_lane(op, xs, var)
             || counts_differ && is_shift(op) && !shifts_by_lane(op, self.size.bytes);
         let multiplies = !by_lane && counts_differ && is_shift(op) && self.size.bytes == BYTES;
+        if by_lane && !self.classes.is_apart(var) && strip_function(op, self.size.lanes).is_some() {
+            return Cost { group: n * tuning::LANES_FUNCTION, single: n * tuning::SINGLE_FUNCTION };
+        }
         let group = match (by_lane, self.classes.is_apart(var)) {
             (false, _) => {
                 let registers = op.operands().into_iter().map(|p| self.registers(p)).max().unwrap_or(1);

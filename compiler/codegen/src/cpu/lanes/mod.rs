@@ -33,6 +33,7 @@ mod cost;
 mod division;
 mod edges;
 mod folds;
+mod functions;
 mod interleaved;
 mod iterations;
 mod memory;

@@ -67,7 +67,7 @@ impl Group<'_, '_> {
     }
 
     /// The address of so many bytes.
-    fn slot(&mut self, bytes: i64) -> Value {
+    pub fn slot(&mut self, bytes: i64) -> Value {
         let align = ALIGNMENT.trailing_zeros() as u8;
         let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes as u32, align);
         let slot = self.e.b.create_sized_stack_slot(data);

@@ -8,7 +8,7 @@
 use super::Fuser;
 use super::inline::{Element, stored};
 use par_ir::core::{self, Body, Exp};
-use par_ir::flat::{Block, Op, Stm, Ty};
+use par_ir::flat::{Block, Op, Param, Stm, Ty};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Type, Var};
@@ -73,14 +73,54 @@ fn part(block: &Block, at: usize, array: Var, fuser: &mut Fuser) -> Option<Part>
         let result = filled.element.unwrap_or(Atom::Var(pos));
         return Some(Part { length, pos, stms: vec![], result });
     }
-    let made = block.stms[..at].iter().find(|s| s.pat.iter().any(|p| p.var == array))?;
-    if let Op::Atom(Atom::Var(same)) = &made.op {
+    let made = block.stms[..at].iter().find(|s| s.pat.iter().any(|p| p.var == array));
+    if let Some(Stm { op: Op::Atom(Atom::Var(same)), .. }) = made {
         return part(block, at, *same, fuser);
     }
+    made.and_then(|made| computed(made, array)).or_else(|| read(block, at, array, fuser))
+}
+
+/// A part whose elements are cheap to compute.
+fn computed(made: &Stm, array: Var) -> Option<Part> {
     let i = made.pat.iter().position(|p| p.var == array).filter(|i| stored(made).contains(i))?;
     let e = Element::of(made, i, false).filter(|e| !e.needs_row())?;
     let length = e.space.as_ref()?.as_flat()?;
     Some(Part { length, pos: e.pos, stms: e.stms, result: e.result })
+}
+
+/// A part that is read where it is.
+fn read(block: &Block, at: usize, array: Var, fuser: &mut Fuser) -> Option<Part> {
+    let length = block.stms[..at].iter().rfind(|s| matches!(s.op, Op::Length(v) if v == array))?;
+    let Ty::Array(prim) = block.stms[at].pat[0].ty else { return None };
+    let [pos, x] = ["i", "x"].map(|name| fuser.vars.fresh(name));
+    let element = Exp::Index(array, vec![Atom::Var(pos)]);
+    let pat = vec![core::Param { var: x, ty: Type::scalar(prim) }];
+    let stms = vec![core::Stm { pat, exp: element, span: block.stms[at].span }];
+    Some(Part { length: Atom::Var(length.pat[0].var), pos, stms, result: Atom::Var(x) })
+}
+
+/// States the lengths of the parts of concatenations that are read where they are.
+pub(super) fn measure(block: &mut Block, fuser: &mut Fuser) {
+    let mut at = 0;
+    while at < block.stms.len() {
+        for part in parts_to_read(block, at, fuser) {
+            let pat = vec![Param { var: fuser.vars.fresh("length"), ty: Ty::Scalar(Prim::I64) }];
+            let Stm { span, place, .. } = block.stms[at];
+            block.stms.insert(at, Stm { pat, op: Op::Length(part), span, place });
+            at += 1;
+        }
+        at += 1;
+    }
+}
+
+fn parts_to_read(block: &Block, at: usize, fuser: &Fuser) -> Vec<Var> {
+    let parts = match &block.stms[at].op {
+        Op::Concat(parts) if parts.len() <= tuning::INLINE_PARTS => parts.as_slice(),
+        _ => &[],
+    };
+    let made = |v: Var| block.stms[..at].iter().find(|s| s.pat.iter().any(|p| p.var == v));
+    let is_read = |v: Var| !fuser.filled.contains_key(&v) && made(v).is_none_or(|s| computed(s, v).is_none());
+    parts.iter().copied().filter(|v| is_read(*v)).collect()
 }
 
 /// The type of elements, and the place in the source that they come from.

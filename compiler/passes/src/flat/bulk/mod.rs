@@ -78,6 +78,7 @@ impl Fuser<'_> {
             stm.op.for_each_block_mut(|b| self.block(b));
         }
         exclusive::sweep(block, self);
+        concat::measure(block, self);
         inline::sweep(block, self);
         maps::sweep(block, self);
         rows::sweep(block, self);
