@@ -28,6 +28,22 @@ pub enum Target {
     },
 }
 
+impl Target {
+    /// The same, with other values for its addresses and lengths.
+    pub fn with_addresses(&self, of: &mut dyn FnMut(Value) -> Value) -> Target {
+        let mut at = |base: &Base| Base { address: of(base.address), ..*base };
+        match self {
+            Target::Elem(base) => Target::Elem(at(base)),
+            Target::Row(base, n) => Target::Row(at(base), *n),
+            Target::Scatter { number, len, dests } => {
+                let dests = dests.iter().map(at).collect();
+                Target::Scatter { number: *number, len: of(*len), dests }
+            }
+            Target::Own { base, len } => Target::Own { base: at(base), len: *len },
+        }
+    }
+}
+
 /// Words of the environment that an output takes.
 pub fn words(out: &Out) -> usize {
     match out {

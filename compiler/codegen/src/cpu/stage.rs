@@ -409,7 +409,12 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let staged = self.staged();
         let Some(staged) = staged.filter(|s| s.checks_late) else {
             let code = |k: &mut KernelEmitter<'_, 'a, 'k>, ends, _: &[Value]| {
-                k.map_positions(targets, ends)?;
+                match staged {
+                    Some(staged) => {
+                        k.reloading(&staged.last, targets, |k, targets| k.map_positions(targets, ends))?
+                    }
+                    None => k.map_positions(targets, ends)?,
+                }
                 Ok(vec![])
             };
             self.in_strips((start, end), &[], code)?;

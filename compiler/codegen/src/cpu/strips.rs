@@ -1,15 +1,17 @@
 //! Kernels in steps, on strips of positions: memory on the stack for what one step leaves to the next, and calls of the runtime's functions
 //! for strips.
 
-use super::emit::{Base, Unsupported};
+use super::emit::{Base, Unsupported, output};
 use super::kernel::{KernelEmitter, KernelInfo};
 use super::outputs::Target;
 use super::scatter::Scattering;
 use cranelift::prelude::*;
-use cranelift_codegen::ir::StackSlot;
+use cranelift_codegen::ir::{InstructionData, Opcode, StackSlot};
 use par_ir::flat::Kernel;
+use par_ir::visit::Code;
 use par_ir::{Prim, Var};
 use par_runtime::math::STRIP;
+use std::collections::HashSet;
 
 /// The name of a buffer, and the type of its elements: the values of a scalar on a strip.
 #[derive(Clone, Copy, PartialEq)]
@@ -115,8 +117,54 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     ) -> Result<(), Unsupported> {
         let info = KernelInfo { scattering, ..KernelInfo::of_stage(kernel) };
         let params = self.params.clone();
-        let mut k = KernelEmitter { e: self.e, info: &info, types: self.types, role: self.role, params };
-        k.map_positions(targets, ends)
+        self.reloading(kernel, targets, |this, targets| {
+            let mut k = KernelEmitter { e: this.e, info: &info, types: this.types, role: this.role, params };
+            k.map_positions(targets, ends)
+        })
+    }
+
+    /// Code that takes what it needs from the environment anew. Calls of the runtime keep few registers, and what lives across them would be read from
+    /// the stack at each of its uses, in loops, too.
+    pub fn reloading<T>(
+        &mut self,
+        kernel: &Kernel,
+        targets: &[Target],
+        code: impl FnOnce(&mut Self, &[Target]) -> T,
+    ) -> T {
+        let mut used = HashSet::new();
+        kernel.for_each_used(&mut |v| _ = used.insert(v));
+        let (mut arrays, mut scalars) = (Vec::new(), Vec::new());
+        for v in used {
+            if let Some(base) = self.e.bound.arrays.get(&v).copied() {
+                let address = self.reloaded(base.address);
+                arrays.push((v, base));
+                self.e.bound.arrays.insert(v, Base { address, ..base });
+            }
+            if let Some(x) = self.e.bound.scalars.get(&v).copied() {
+                scalars.push((v, x));
+                let x = self.reloaded(x);
+                self.e.bound.scalars.insert(v, x);
+            }
+        }
+        let targets: Vec<Target> =
+            targets.iter().map(|t| t.with_addresses(&mut |x| self.reloaded(x))).collect();
+        let result = code(self, &targets);
+        self.e.bound.arrays.extend(arrays);
+        self.e.bound.scalars.extend(scalars);
+        result
+    }
+
+    /// A value, loaded once more if it is a word of the environment.
+    fn reloaded(&mut self, x: Value) -> Value {
+        let dfg = &self.e.b.func.dfg;
+        let Some(inst) = dfg.value_def(x).inst() else { return x };
+        match dfg.insts[inst] {
+            InstructionData::Load { opcode: Opcode::Load, arg, offset, .. } if arg == self.params[0] => {
+                let ty = dfg.value_type(x);
+                self.e.b.ins().load(ty, output(), arg, offset)
+            }
+            _ => x,
+        }
     }
 
     /// Where the element of a position is.

@@ -192,7 +192,12 @@ fn flood(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
 
 fn flags(g: &mut Gen, _: &Ty, fuel: u32) -> Option<String> {
     let flags = g.exp(&array(BOOL), fuel);
-    let f = *g.rng.pick(&["segmented_iota", "segment_lengths", "flood_index", "lengths_from_starts 9 <| segmented_iota"]);
+    let f = *g.rng.pick(&[
+        "segmented_iota",
+        "segment_lengths",
+        "flood_index",
+        "lengths_from_starts 9 <| segmented_iota",
+    ]);
     Some(format!("({f} {flags})"))
 }
 
