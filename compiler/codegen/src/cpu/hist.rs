@@ -133,6 +133,6 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
 
 /// True if a body is so short that the loop around it counts.
 fn is_short(body: &Body) -> bool {
-    body.stms.len() <= 6
+    body.stms.len() <= tuning::HIST_SHORT
         && body.stms.iter().all(|s| matches!(s.exp, Exp::Prim(..) | Exp::Index(..) | Exp::Atom(_)))
 }
