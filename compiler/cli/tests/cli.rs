@@ -261,6 +261,9 @@ fn tests_in_programs() {
     let output = par(&["test", &good], b"");
     assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
     assert!(stdout(&output).starts_with("8 passed, 0 failed in 1 program ("), "{}", stdout(&output));
+    let measured = "-- ==\n-- notest random input { 20i32 [4]i32 in 0..<5 }\nentry main (k: i32) (xs: []i32) = map (* k) xs\n";
+    let output = par(&["test", &folder.file("measured.par", measured)], b"");
+    assert!(stdout(&output).contains("it has no tests and was only compiled"), "{}", stdout(&output));
     let bad =
         folder.file("bad.par", "-- ==\n-- input { [1,2] } output { [1,3] }\nentry main (xs: []i32) = xs\n");
     let failing = |args: &[&str], status: i32, expected: &[&str]| {

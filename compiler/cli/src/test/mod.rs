@@ -29,7 +29,7 @@ Tests are comment blocks:
     -- input { [1, 2, 3] } output { 6 }
     -- \"one row\" input @ row.in output @ row.out        text, Futhark's binary format, .npy; also .gz
     -- input { [0] } error: division by zero            a text, or a regular expression
-    -- random input { [1000]i32 [9][]f64 in -1..<1 }    the same values in every run; `[9][]` is ragged
+    -- random input { 20i32 [1000]i32 [9][]f64 in -1..<1 }  the same values in every run; `20i32` is itself, `[9][]` ragged
     -- auto output                                      what the interpreter gives
     -- random input { [20]f64 } gradient: 1e-9          its derivatives forward and backward differ by no more
     -- script input { (iota 10, 3i32) }                 the value of an expression, one component per parameter

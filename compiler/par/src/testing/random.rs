@@ -1,8 +1,8 @@
 //! `random input { [1000]i32 i64 in 0..<10 }`: values that look random and are the same in every run.
 //!
 //! The numbers come from SplitMix64, started anew for every value with its position among the arguments. Integers take any value
-//! of their type, floats lie in `[0, 1)`, unless `in LOW..<HIGH` or `in LOW...HIGH` follows. Rows of an anonymous size
-//! have lengths from 0 to 15, one in 16 on the average is empty and one in 32 sixteen times as long.
+//! of their type, floats lie in `[0, 1)`, unless `in LOW..<HIGH` or `in LOW...HIGH` follows. A number with its type, as `20i32`, is itself.
+//! Rows of an anonymous size have lengths from 0 to 15, one in 16 on the average is empty and one in 32 sixteen times as long.
 
 use par_runtime::{Array, Column, Prim, Scalar, Value, ValueType};
 
@@ -108,11 +108,26 @@ impl<'a> Parser<'a> {
             fields.sort_by(|a, b| a.0.cmp(&b.0));
             return Ok(RandomType::Record(fields));
         }
+        if self.rest.starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
+            return self.constant();
+        }
         let before = self.found();
         let name = self.name();
         let prim = Prim::from_name(name)
             .ok_or_else(|| format!("expected a type like [10]i32, [10][]f64 or (i64, bool) {before}"))?;
         Ok(RandomType::Prim(prim, None))
+    }
+
+    /// A number with its type, which is the only value: `20i32`.
+    fn constant(&mut self) -> Result<RandomType, String> {
+        let text = self.word(|c| c.is_alphanumeric() || matches!(c, '-' | '.' | '_'));
+        let typed = Prim::ALL.iter().find_map(|p| Some((*p, text.strip_suffix(p.name())?)));
+        let (prim, digits) = typed.ok_or_else(|| format!("the type of `{text}` is missing: {text}i32"))?;
+        let number = digits.replace('_', "").parse();
+        let number: f64 = number.map_err(|_| format!("`{text}` is not a number"))?;
+        let mut ty = RandomType::Prim(prim, None);
+        bound(&mut ty, Bounds { low: number, high: number, inclusive: true })?;
+        Ok(ty)
     }
 
     fn name(&mut self) -> &'a str {
@@ -339,6 +354,12 @@ mod tests {
             parse("[10]i33").unwrap_err(),
             "expected a type like [10]i32, [10][]f64 or (i64, bool) before `i33`"
         );
+        let constants = parse("20i32 [2]f32 -1_000.5f64").unwrap();
+        let only = |n: f64| Some(Bounds { low: n, high: n, inclusive: true });
+        assert_eq!(constants[0], RandomType::Prim(Prim::I32, only(20.0)));
+        assert_eq!(constants[2], RandomType::Prim(Prim::F64, only(-1000.5)));
+        assert_eq!(parse("[10]f32 20").unwrap_err(), "the type of `20` is missing: 20i32");
+        assert_eq!(parse("300u8").unwrap_err(), "the bounds are not numbers of type u8");
         assert_eq!(parse("i32 in 3..<3").unwrap_err(), "nothing lies between 3 and 3");
         assert_eq!(parse("bool in 0...1").unwrap_err(), "a bool has no bounds");
         assert_eq!(parse("u8 in -1...300").unwrap_err(), "the bounds are not numbers of type u8");

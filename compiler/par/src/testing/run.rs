@@ -134,7 +134,7 @@ impl Runner<'_> {
         let source = Source::new(self.name, text, self.settings);
         if has_error {
             self.test(self.name.into(), "is rejected".into(), || is_rejected(&source, &blocks));
-        } else if blocks.iter().all(|b| b.is_empty()) {
+        } else if blocks.iter().all(|b| b.has_no_tests()) {
             (self.tell)(Event::NoTests);
             self.test(self.name.into(), "compiles".into(), || {
                 let program = source.program()?;

@@ -100,6 +100,16 @@ impl Block {
         cases.is_empty() && compile_error.is_none() && warnings.is_empty() && structures.is_empty()
     }
 
+    /// True if the block says nothing that is tested: it may have cases that are only measured.
+    pub fn has_no_tests(&self) -> bool {
+        let Block { cases, compile_error, warnings, structures, .. } = self;
+        let is_measured = |case: &Case| case.untested;
+        cases.iter().all(is_measured)
+            && compile_error.is_none()
+            && warnings.is_empty()
+            && structures.is_empty()
+    }
+
     /// True if the block is to be run: it has one of the wanted tags, if there are any, and none of the unwanted.
     pub fn is_selected(&self, wanted: &[String], unwanted: &[String]) -> bool {
         let has = |tag: &String| self.tags.contains(tag);
