@@ -137,7 +137,7 @@ impl Group<'_, '_> {
             });
         }
         if !self.classes.is_apart(var)
-            && let Some(function) = strip_function(op, self.lanes)
+            && let Some(function) = strip_function(op, &self.size())
         {
             return Ok(self.by_strip(function, &operands[0]));
         }

@@ -80,7 +80,8 @@ fn column(per: usize, step: usize) -> Vec<(usize, usize)> {
 }
 
 impl Group<'_, '_> {
-    fn size(&self) -> Size {
+    /// Its lanes and registers.
+    pub fn size(&self) -> Size {
         Size { lanes: self.lanes, bytes: self.bytes }
     }
 

@@ -452,7 +452,7 @@ impl Pricing<'_> {
         let by_lane = self.classes.is_by_lane(op, xs, var)
             || counts_differ && is_shift(op) && !shifts_by_lane(op, self.size.bytes);
         let multiplies = !by_lane && counts_differ && is_shift(op) && self.size.bytes == BYTES;
-        if by_lane && !self.classes.is_apart(var) && strip_function(op, self.size.lanes).is_some() {
+        if by_lane && !self.classes.is_apart(var) && strip_function(op, &self.size).is_some() {
             return Cost { group: n * tuning::LANES_FUNCTION, single: n * tuning::SINGLE_FUNCTION };
         }
         let group = match (by_lane, self.classes.is_apart(var)) {

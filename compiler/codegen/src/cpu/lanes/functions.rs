@@ -4,6 +4,7 @@
 //! y = log x      of a vector in each lane      store x to a; call log of strips (b, a, lanes); y = load b
 //! ```
 
+use super::cost::Size;
 use super::value::Lanes;
 use super::{BYTES, Group};
 use crate::cpu::emit::Base;
@@ -12,10 +13,12 @@ use par_ir::prim::PrimOp;
 use par_runtime::math::Function;
 use par_runtime::op::call::strip_symbol;
 
-/// The function of strips that gives the results of an operator, if there are more lanes than the smallest vectors have.
-pub fn strip_function(op: PrimOp, lanes: usize) -> Option<(Function, Prim)> {
+/// The function of strips that gives the results of an operator, where the processor multiplies and adds with one rounding, as that does: otherwise it is no
+/// faster than one call for each lane.
+pub fn strip_function(op: PrimOp, size: &Size) -> Option<(Function, Prim)> {
+    let has_fused = size.bytes > BYTES || !cfg!(target_arch = "x86_64");
     match op {
-        PrimOp::Un(op, p @ (Prim::F32 | Prim::F64)) if lanes * p.size() > BYTES => {
+        PrimOp::Un(op, p @ (Prim::F32 | Prim::F64)) if has_fused && size.lanes * p.size() > BYTES => {
             op.function().map(|f| (f, p))
         }
         _ => None,
