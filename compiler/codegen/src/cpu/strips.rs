@@ -11,7 +11,7 @@ use par_ir::flat::Kernel;
 use par_ir::visit::Code;
 use par_ir::{Prim, Var};
 use par_runtime::math::STRIP;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// The name of a buffer, and the type of its elements: the values of a scalar on a strip.
 #[derive(Clone, Copy, PartialEq)]
@@ -131,7 +131,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         targets: &[Target],
         code: impl FnOnce(&mut Self, &[Target]) -> T,
     ) -> T {
-        let mut used = HashSet::new();
+        let mut used = BTreeSet::new();
         kernel.for_each_used(&mut |v| _ = used.insert(v));
         let (mut arrays, mut scalars) = (Vec::new(), Vec::new());
         for v in used {
