@@ -99,7 +99,12 @@ impl CheckKind {
             CheckKind::ZeroStep => "the step is zero".into(),
             CheckKind::Range if arg(2) == 0 => "the step is zero".into(),
             CheckKind::Range => {
-                format!("a range from {} to {} cannot go in steps of {}", arg(0), arg(1), arg(2))
+                let (from, to, step) = (arg(0), arg(1), arg(2));
+                let empty = match from.checked_sub(step) == Some(to) && step == 1 {
+                    true => format!("; one that may be empty ends with `..<`: {from}..<{from}"),
+                    false => String::new(),
+                };
+                format!("a range from {from} to {to} cannot go in steps of {step}{empty}")
             }
             CheckKind::Other(text) => text.clone(),
         }
