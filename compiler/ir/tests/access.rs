@@ -65,7 +65,7 @@ impl Example {
     }
 }
 
-/// How the index of each read grows with the index of each of two dimensions.
+/// Strides of each read: the growth of its index with those of two dimensions.
 fn strides(access: &Access) -> Vec<[Option<Form>; 2]> {
     access.reads().map(|r| [0, 1].map(|d| access.growth(&r.index, Symbol::Index(d)))).collect()
 }

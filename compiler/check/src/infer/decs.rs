@@ -69,7 +69,7 @@ impl<'a> Cx<'a> {
                 self.warn_of_defaults(id, component.recursive);
             }
             if wrong {
-                self.schemes[id.0 as usize] = None;
+                self.checked.schemes[id.0 as usize] = None;
             }
             if faultless && component.recursive {
                 self.check_value(id);
@@ -125,14 +125,14 @@ impl<'a> Cx<'a> {
         let mut leaves = Vec::new();
         self.types.leaves(&ty, &mut leaves);
         let complete = ast.ret.is_some() && !leaves.iter().any(|t| matches!(t, Ty::Meta(_)));
-        self.schemes[id.0 as usize] = Some(Scheme { vars: type_params.clone(), ty: ty.clone() });
+        self.checked.schemes[id.0 as usize] = Some(Scheme { vars: type_params.clone(), ty: ty.clone() });
         let source = Source::Written(ast);
         Signature { id, source, type_params, size_params, params, ret, ty, complete, env: Env::default() }
     }
 
     fn view_signature(&mut self, id: DefId, view: Box<View<'a>>) -> Signature<'a> {
         let Head { type_params, size_params, params, ret, ty } = self.view_head(&view);
-        self.schemes[id.0 as usize] = Some(Scheme { vars: type_params.clone(), ty: ty.clone() });
+        self.checked.schemes[id.0 as usize] = Some(Scheme { vars: type_params.clone(), ty: ty.clone() });
         let source = Source::View(view);
         Signature {
             id,
@@ -264,20 +264,20 @@ impl<'a> Cx<'a> {
             let Def { params, ret, body, .. } = &mut def;
             self.give_parameters(Function { params, ret, declared: ret_span != name_span, ret_span, body });
         }
-        self.schemes[s.id.0 as usize] = Some(Scheme { vars: def.type_params.clone(), ty });
-        self.done[s.id.0 as usize] = Some(def);
+        self.checked.schemes[s.id.0 as usize] = Some(Scheme { vars: def.type_params.clone(), ty });
+        self.checked.done[s.id.0 as usize] = Some(def);
     }
 
     /// E0514 for a value of a recursive group.
     fn check_value(&mut self, id: DefId) {
-        let found = self.done[id.0 as usize].as_ref();
+        let found = self.checked.done[id.0 as usize].as_ref();
         let Some(def) = found.filter(|d| d.params.is_empty() && !has_function(&d.ret) && !d.library) else {
             return;
         };
         let message = format!("the value `{}` is defined by itself", def.name);
         let diag = Diagnostic::error("E0514", message, def.name_span).here("its computation needs it");
         self.diags.push(diag);
-        self.schemes[id.0 as usize] = None;
+        self.checked.schemes[id.0 as usize] = None;
     }
 
     /// Notes that a definition that mentions itself does not mean the library's function of the same name.

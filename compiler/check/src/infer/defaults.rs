@@ -14,7 +14,7 @@ impl Cx<'_> {
             let is_open =
                 |t: &Ty| matches!(t, Ty::Meta(m) if matches!(self.types.class(*m), Some(Class::Prims(_))));
             if leaves.iter().any(is_open) {
-                self.component.defaulted.insert((id, i));
+                self.checked.defaulted.insert((id, i));
             }
         }
     }
@@ -22,13 +22,14 @@ impl Cx<'_> {
     /// W0207, where a parameter's type matters to callers most: an entry point has input of it, a recursive function is no
     /// definition to copy.
     pub(super) fn warn_of_defaults(&mut self, id: DefId, recursive: bool) {
-        let Some(def) = self.done[id.0 as usize].as_ref().filter(|d| (d.entry || recursive) && !d.library)
+        let Some(def) =
+            self.checked.done[id.0 as usize].as_ref().filter(|d| (d.entry || recursive) && !d.library)
         else {
             return;
         };
         let mut named = Vec::new();
         for (i, param) in def.params.iter().enumerate() {
-            if let (true, PatKind::Var(name)) = (self.component.defaulted.contains(&(id, i)), &param.kind) {
+            if let (true, PatKind::Var(name)) = (self.checked.defaulted.contains(&(id, i)), &param.kind) {
                 named.push((self.locals[name.0 as usize].clone(), self.show(&param.ty), param.span));
             }
         }
@@ -54,7 +55,7 @@ impl Cx<'_> {
     pub(super) fn default_of_parameter(&self, f: &Expr, arg: &Expr, at: usize) -> Option<String> {
         let ExprKind::Def(id, _) = f.kind else { return None };
         let def =
-            self.defs[id.0 as usize].written().filter(|_| self.component.defaulted.contains(&(id, at)))?;
+            self.defs[id.0 as usize].written().filter(|_| self.checked.defaulted.contains(&(id, at)))?;
         let name = self.sources.text(def.params.get(at)?.span);
         let wanted = self.show(&arg.ty);
         Some(format!(

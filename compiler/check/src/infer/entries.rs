@@ -33,7 +33,7 @@ impl Cx<'_> {
 
     /// Entry points take and give plain data of known type.
     pub(super) fn check_entry(&mut self, id: DefId) {
-        let Some(def) = self.done[id.0 as usize].as_ref().filter(|d| d.entry) else { return };
+        let Some(def) = self.checked.done[id.0 as usize].as_ref().filter(|d| d.entry) else { return };
         let head = "an entry point takes and gives values without functions";
         let functions = def.params.iter().any(|p| has_function(&p.ty)) || has_function(&def.ret);
         if !functions && let Some(var) = def.type_params.first() {

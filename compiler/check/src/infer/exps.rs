@@ -257,7 +257,7 @@ impl Cx<'_> {
     }
 
     pub(super) fn def_use(&mut self, id: DefId, span: Span) -> Expr {
-        let Some(scheme) = &self.schemes[id.0 as usize] else { return self.poison(span) };
+        let Some(scheme) = &self.checked.schemes[id.0 as usize] else { return self.poison(span) };
         let (ty, args) = self.types.instantiate(scheme);
         Expr { kind: ExprKind::Def(id, args), ty, span }
     }

@@ -70,8 +70,11 @@ pub fn infer<F: Borrow<ast::File>>(files: &[F], sources: &Sources) -> (Option<Pr
         sources,
         diags: std::mem::take(&mut collected.diags),
         scopes: collected.scopes,
-        schemes: vec![None; collected.defs.len()],
-        done: vec![None; collected.defs.len()],
+        checked: Checked {
+            schemes: vec![None; collected.defs.len()],
+            done: vec![None; collected.defs.len()],
+            defaulted: HashSet::new(),
+        },
         defs: collected.defs,
         types: Types::default(),
         env: Env::default(),
@@ -110,9 +113,7 @@ struct Cx<'a> {
     sources: &'a Sources,
     scopes: Scopes<'a>,
     defs: Vec<collect::Found<'a>>,
-    /// By definition; none before it is checked and if it is too wrong to say.
-    schemes: Vec<Option<Scheme>>,
-    done: Vec<Option<Def>>,
+    checked: Checked,
     types: Types,
     env: Env<Binding>,
     diags: Vec<Diagnostic>,
@@ -126,23 +127,30 @@ struct Cx<'a> {
     reading: Reading,
 }
 
-/// The definitions being checked together, which call each other.
+/// Results of inference, by definition.
+struct Checked {
+    /// None before a definition is checked and if it is too wrong to say.
+    schemes: Vec<Option<Scheme>>,
+    done: Vec<Option<Def>>,
+    /// Parameters, by their numbers, of whose types nothing is said.
+    defaulted: HashSet<(DefId, usize)>,
+}
+
+/// The component being checked: definitions that call each other.
 #[derive(Default)]
 struct Component {
-    /// Their numbers. Until the component is finished, a number in the tree is its index here.
+    /// Literals. Until the component is finished, a number in the tree is its index here.
     literals: Vec<literals::Number>,
     pending: Vec<pending::Pending>,
     holes: Vec<holes::Hole>,
-    /// Parameters, by their numbers, of whose types nothing is said; of all components so far.
-    defaulted: HashSet<(DefId, usize)>,
 }
 
 /// Abbreviations of types.
 #[derive(Default)]
 struct Aliases {
-    /// Those being expanded, to find recursive ones.
+    /// Abbreviations under expansion, to find recursive ones.
     expanding: Vec<TypeId>,
-    /// Of the one expanded last: the parts so far, those of what it mentions included.
+    /// Parts of the one expanded last so far, those of what it mentions included.
     expanded_parts: usize,
     /// Types found to be recursive, which is reported once.
     recursive_types: Vec<TypeId>,
@@ -161,12 +169,12 @@ struct HiddenTypes {
     represented: HashMap<TypeId, Ty>,
 }
 
-/// The written type that is being looked at.
+/// The type annotation being read.
 #[derive(Default)]
 struct Reading {
     /// A size without a name was mentioned since this was last cleared.
     anonymous_size: bool,
-    /// How many arrays are around the type.
+    /// Nesting depth of arrays around the type.
     arrays: i32,
 }
 
@@ -303,7 +311,7 @@ impl Cx<'_> {
             last.notes
                 .push(format!("these are the first {MAX_ERRORS} errors; {more} more error{s} not shown"));
         }
-        let done = self.done.into_iter().zip(&self.defs);
+        let done = self.checked.done.into_iter().zip(&self.defs);
         let defs = done.map(|(def, found)| def.unwrap_or_else(|| unused(found))).collect();
         let program = Program { defs, locals: self.locals, type_vars: self.type_vars };
         ((!failed).then_some(program), self.diags)

@@ -140,7 +140,7 @@ struct Lower<'p> {
     hints: loops::Hints,
 }
 
-/// What surrounds the code that is being lowered.
+/// The context of the code being lowered: enclosing constructs and their permissions.
 #[derive(Default)]
 struct Context {
     /// Nesting of inlined calls.
@@ -162,7 +162,7 @@ struct Context {
 /// Places in the user's code, for messages.
 #[derive(Default)]
 struct Place<'p> {
-    /// Of what is being lowered.
+    /// Of the code being lowered.
     span: Span,
     /// The library's function that the program has called, whose body is evaluated.
     library_call: Option<&'p str>,
@@ -194,11 +194,11 @@ struct Facts {
 struct Binding {
     /// Of an entry point: which parameter bound a size name, and the present one.
     entry_sizes: Option<(HashMap<LocalId, String>, String)>,
-    /// What sizes are if the argument that binds them has no rows.
+    /// Sizes in the case that the argument that binds them has no rows.
     widths: HashMap<LocalId, Atom>,
 }
 
-/// Parts of the typed tree that were met, and what is kept of them. They are known by their addresses.
+/// Parts of the typed tree visited so far, and facts memoised for them, by address.
 #[derive(Default)]
 struct Visited {
     /// Definitions that were evaluated.

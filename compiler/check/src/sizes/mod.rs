@@ -98,7 +98,7 @@ struct Bindings {
     places: HashMap<LocalId, Span>,
 }
 
-/// Sizes that are not written as names.
+/// Size terms other than names.
 struct Terms<'p> {
     metas: Vec<Meta>,
     opaques: Vec<Opaque<'p>>,
@@ -107,7 +107,7 @@ struct Terms<'p> {
     exists: u32,
 }
 
-/// What remains to be solved.
+/// Unsolved equations.
 #[derive(Default)]
 struct Equations<'p> {
     deferred: Vec<Equation>,

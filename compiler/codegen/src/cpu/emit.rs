@@ -97,7 +97,7 @@ pub struct Bound {
     pub owned: HashSet<Var>,
 }
 
-/// Ways to leave the function before its end, and what errors say.
+/// Early exits of the function, and the operands of error records.
 pub struct Exits {
     /// Position of the current element, for errors.
     pub pos: Value,
@@ -121,9 +121,9 @@ impl Exits {
 /// Loops around the code.
 #[derive(Default)]
 pub struct Nest {
-    /// The first value of the innermost one.
+    /// The first value of the innermost loop.
     pub inside: u32,
-    /// How many have been emitted.
+    /// Number of loops emitted so far.
     pub loops: usize,
 }
 

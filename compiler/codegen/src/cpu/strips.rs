@@ -123,8 +123,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         })
     }
 
-    /// Code that takes what it needs from the environment anew. Calls of the runtime keep few registers, and what lives across them would be read from
-    /// the stack at each of its uses, in loops, too.
+    /// Code in which words of the environment are loaded anew. A value whose live range has a call in it is spilled, and reloaded at each of its uses, in
+    /// loops, too.
     pub fn reloading<T>(
         &mut self,
         kernel: &Kernel,

@@ -5,9 +5,9 @@
 //!     prologue s = mul row m                       i0*m
 //!     { j = sub pos s                              i1            0 <= i1 <= m - 1
 //!       k = min (add j 1) (sub m 1)                k             0 <= k <= m - 1
-//!       x = xs[pos]                                aligned
-//!       y = xs[j]                                  affine, strides 0 and 1
-//!       loop for l < p { z = zs[l*m + j]           affine, strides 0 and 1, and m for each iteration
+//!       x = xs[pos]                                strides m and 1
+//!       y = xs[j]                                  strides 0 and 1
+//!       loop for l < p { z = zs[l*m + j]           strides 0 and 1, and m for each iteration
 //! ```
 //!
 //! A value is a [`Form`]: a polynomial over the indices of the space's dimensions ([`Symbol::Index`]), host scalars, counters of

@@ -96,8 +96,7 @@ pub enum Expected {
 impl Block {
     /// True if the block has nothing to test.
     pub fn is_empty(&self) -> bool {
-        let Block { cases, compile_error, warnings, structures, .. } = self;
-        cases.is_empty() && compile_error.is_none() && warnings.is_empty() && structures.is_empty()
+        self.cases.is_empty() && self.has_no_tests()
     }
 
     /// True if the block says nothing that is tested: it may have cases that are only measured.

@@ -193,7 +193,7 @@ impl<'a> Cx<'a> {
     /// E0704: a function that consumes what the module type does not give up. W0701: one that gives back what may be shared,
     /// where the module type says `*`.
     fn check_uniqueness(&mut self, view: &View<'a>, behind: DefId, params: &[Pat], ret: &Ty) {
-        let Some(def) = self.done[behind.0 as usize].as_ref() else { return };
+        let Some(def) = self.checked.done[behind.0 as usize].as_ref() else { return };
         let taken = def.params.iter().zip(params).position(|(theirs, ours)| exceeds(&theirs.ty, &ours.ty));
         let gives = def.params.len() == params.len() && exceeds(ret, &def.ret);
         let name = &view.name.name;
@@ -215,7 +215,7 @@ impl<'a> Cx<'a> {
     /// E0704: a function that takes only some of the sizes that the module type lets others choose, or gives back another
     /// size than it says.
     fn check_sizes(&mut self, view: &View<'a>, behind: DefId, params: &[Pat], ret: &Ty) {
-        let Some(def) = self.done[behind.0 as usize].as_ref() else { return };
+        let Some(def) = self.checked.done[behind.0 as usize].as_ref() else { return };
         if def.params.len() != params.len() {
             return;
         }

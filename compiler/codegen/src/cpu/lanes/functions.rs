@@ -7,14 +7,12 @@
 use super::cost::Size;
 use super::value::Lanes;
 use super::{BYTES, Group};
-use crate::cpu::emit::Base;
 use par_ir::Prim;
 use par_ir::prim::PrimOp;
 use par_runtime::math::Function;
 use par_runtime::op::call::strip_symbol;
 
-/// The function of strips that gives the results of an operator, where the processor multiplies and adds with one rounding, as that does: otherwise it is no
-/// faster than one call for each lane.
+/// The function of strips for an operator, on processors with fused multiply-add: without it takes longer than one call for each lane.
 pub fn strip_function(op: PrimOp, size: &Size) -> Option<(Function, Prim)> {
     let has_fused = size.bytes > BYTES || !cfg!(target_arch = "x86_64");
     match op {
@@ -28,19 +26,12 @@ pub fn strip_function(op: PrimOp, size: &Size) -> Option<(Function, Prim)> {
 impl Group<'_, '_> {
     /// The results of a function.
     pub fn by_strip(&mut self, (function, p): (Function, Prim), x: &Lanes) -> Lanes {
-        let [from, to] = [(); 2].map(|()| self.room(p));
+        let [from, to] = [(); 2].map(|()| self.row_slot(p));
         let zero = self.e.i64(0);
-        let each = (self.lanes * p.size()).min(self.bytes);
-        for (r, x) in self.vector(x, p).into_iter().enumerate() {
-            self.store_bytes(x, (from.address, (r * each) as i32), each);
-        }
+        let regs = self.vector(x, p);
+        self.store_whole(p, from.address, &regs);
         let lanes = self.e.i64(self.lanes as i64);
         self.e.runtime_function(strip_symbol(function, p), &[to.address, from.address, lanes], &[]);
         self.load_row(to, zero)
-    }
-
-    /// Memory for one number of each lane.
-    fn room(&mut self, prim: Prim) -> Base {
-        Base { address: self.slot((self.lanes * prim.size()) as i64), prim, changes: true }
     }
 }

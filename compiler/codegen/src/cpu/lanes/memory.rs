@@ -179,11 +179,7 @@ impl Group<'_, '_> {
 
     /// Neighbours, one after the other through memory of their own: little code, which is hardly ever run.
     fn copy_row(&mut self, base: Base, (first, step): (Value, i64), count: Value) -> Lanes {
-        let bytes = (self.lanes * base.prim.size()) as u32;
-        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 6);
-        let slot = self.e.b.create_sized_stack_slot(slot);
-        let address = self.e.b.ins().stack_addr(types::I64, slot, 0);
-        let copy = Base { address, prim: base.prim, changes: true };
+        let copy = self.row_slot(base.prim);
         let zero = self.e.i64(0);
         let loops = self.e.nest.loops;
         let each = |e: &mut Emitter<'_>, lane: Value, _: &[Value]| {
@@ -411,8 +407,12 @@ impl Group<'_, '_> {
             regs.iter().enumerate().for_each(|(r, x)| self.store_halves(*x, address, 8 * r as i32));
             return;
         }
-        let bytes = self.lanes * base.prim.size();
-        let each = bytes.min(self.bytes);
+        self.store_whole(base.prim, address, regs);
+    }
+
+    /// Stores the registers of all lanes from an address on.
+    pub fn store_whole(&mut self, prim: Prim, address: Value, regs: &[Value]) {
+        let each = (self.lanes * prim.size()).min(self.bytes);
         for (r, x) in regs.iter().enumerate() {
             self.store_bytes(*x, (address, (r * each) as i32), each);
         }

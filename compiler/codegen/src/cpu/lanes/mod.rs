@@ -374,7 +374,7 @@ pub struct Group<'e, 'a> {
     leaving: Leaving,
     /// The longest of the rows that positions are, if they are rows.
     longest: Option<Value>,
-    /// Where the group leaves to.
+    /// The block of scalar code that the group leaves to.
     alone: Block,
 }
 
@@ -403,23 +403,23 @@ struct Here {
     conditional: bool,
 }
 
-/// Instructions of the processor.
+/// Vector instructions of the processor.
 struct Machine {
-    /// It chooses lanes by masks that are any values.
+    /// Blends by masks that are any values.
     blends: bool,
-    /// It is an x86-64 without AVX. Then a comparison must not read a float from memory itself, as Cranelift has it do: that wants an address
+    /// An x86-64 without AVX: a comparison must not read a float from memory itself, as Cranelift has it do: that wants an address
     /// that is a multiple of 16. What is read as an integer is loaded before.
     lacks_avx: bool,
-    /// It takes the bytes of registers of 128 bits in any order.
+    /// Shuffles of the bytes of registers of 128 bits, in any order.
     shuffles: bool,
 }
 
-/// Ways of a group to leave its code for that of single positions.
+/// Exits of a group to the code for single positions.
 #[derive(Default)]
 struct Leaving {
-    /// It may be left.
+    /// Exits exist.
     leaves: bool,
-    /// It must not be left once it has stored an element, which it has.
+    /// None are allowed once the group has stored an element.
     must_stay: bool,
     has_stored: bool,
 }

@@ -66,8 +66,13 @@ impl Group<'_, '_> {
         }
     }
 
+    /// Memory on the stack for an element of each lane.
+    pub fn row_slot(&mut self, prim: Prim) -> Base {
+        Base { address: self.slot((self.lanes * prim.size()) as i64), prim, changes: true }
+    }
+
     /// The address of so many bytes.
-    pub fn slot(&mut self, bytes: i64) -> Value {
+    fn slot(&mut self, bytes: i64) -> Value {
         let align = ALIGNMENT.trailing_zeros() as u8;
         let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes as u32, align);
         let slot = self.e.b.create_sized_stack_slot(data);
@@ -235,9 +240,7 @@ impl Group<'_, '_> {
     /// Stores an element of every lane that is here, of an array in memory.
     pub fn store_own(&mut self, base: Base, index: &Lanes, x: &Lanes) {
         let Some(active) = self.here.active.clone() else { return self.replace(base, index, x) };
-        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, base.prim.size() as u32, 3);
-        let slot = self.e.b.create_sized_stack_slot(slot);
-        let nowhere = self.e.b.ins().stack_addr(types::I64, slot, 0);
+        let nowhere = self.slot(base.prim.size() as i64);
         let lanes = self.apart(index, Prim::I64).into_iter().zip(self.apart(x, base.prim));
         let lanes: Vec<_> = lanes.zip(self.apart(&active, Prim::Bool)).collect();
         for ((i, x), is_here) in lanes {
