@@ -120,6 +120,8 @@ fn plain(exp: &Exp) -> &'static str {
         Exp::MakeDesc(_) => "make_desc",
         Exp::Lengths(_) => "lengths",
         Exp::Total(_) => "total",
+        Exp::Push(_) => "push",
+        Exp::Tape(_) => "tape",
         Exp::Sort { .. } => "sort",
         _ => "other",
     }

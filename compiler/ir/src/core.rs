@@ -303,6 +303,12 @@ pub enum Exp {
     Lengths(Var),
     /// Sum of all lengths of a descriptor.
     Total(Var),
+    /// Puts `f64`s at the end of the tape: binds how many are on it then. In the order that calls are made in: a number may differ between
+    /// interpreters and back ends, but not what lies before it. The tape is that of the function, or of the one that called it, which has an
+    /// expression [`Exp::Tape`] in its body. Not in a loop.
+    Push(Var),
+    /// The first so many numbers of the tape that begins, empty, with each call of this function. All are on it.
+    Tape(Atom),
     /// Numbers in ascending order, every NaN behind all others. Binds them, and what came with each, in that order; equal numbers, which both
     /// zeros are, keep their order.
     Sort {
@@ -311,6 +317,13 @@ pub enum Exp {
         /// As many scalars.
         values: Option<Var>,
     },
+}
+
+impl Fun {
+    /// True if a tape begins with each call of the function.
+    pub fn begins_tape(&self) -> bool {
+        self.body.stms.iter().any(|s| matches!(s.exp, Exp::Tape(_)))
+    }
 }
 
 /// Part of one dimension that an update replaces.

@@ -5,6 +5,7 @@
 //! call f x                        may fail (recursion may be too deep) and diverge
 //! loop (v = x) while { … } …      may diverge
 //! trace x                         shows a value
+//! push xs                         writes to a tape
 //! map (\i -> check …) is          may fail, because its lambda may
 //! xs[i]                           cannot fail: a check before it has seen to that
 //! ```
@@ -24,7 +25,8 @@ const FAILS: Kinds = Kinds(1);
 const DIVERGES: Kinds = Kinds(2);
 const CALLS: Kinds = Kinds(1 | 2);
 const SHOWS: Kinds = Kinds(4);
-const ANY: Kinds = Kinds(1 | 2 | 4);
+const TAPES: Kinds = Kinds(8);
+const ANY: Kinds = Kinds(1 | 2 | 4 | 8);
 
 impl Kinds {
     fn meets(self, other: Kinds) -> bool {
@@ -52,7 +54,12 @@ pub trait Effects {
         self.has(SHOWS)
     }
 
-    /// True if it may fail, diverge or show a value. For code that is removed, moved past other code, or duplicated.
+    /// True if it writes to a tape or reads from one, itself. For code that must run as a whole.
+    fn has_tape(&self) -> bool {
+        self.has(TAPES)
+    }
+
+    /// True if it may fail, diverge, show a value or have a tape. For code that is removed, moved past other code, or duplicated.
     fn has_effect(&self) -> bool {
         self.has(ANY)
     }
@@ -82,6 +89,7 @@ impl Effects for Exp {
             Exp::Check { .. } => FAILS.meets(kinds),
             Exp::Call(..) => CALLS.meets(kinds),
             Exp::Trace { .. } => SHOWS.meets(kinds),
+            Exp::Push(_) | Exp::Tape(_) => TAPES.meets(kinds),
             Exp::Loop { form: core::LoopForm::While(_), .. } => DIVERGES.meets(kinds),
             _ => false,
         };

@@ -219,6 +219,22 @@ pub fn lower(
     options: Options,
     complete: &dyn Fn(&Def) -> bool,
 ) -> (Option<core::Program>, Vec<Diagnostic>) {
+    let mut lo = lowered(program, sources, options.clone(), complete, false);
+    if lo.derivatives.of_tapes {
+        lo = lowered(program, sources, options, complete, true);
+    }
+    let failed = lo.diagnostics.iter().any(|d| d.severity >= Severity::Unsupported);
+    ((!failed).then_some(lo.out), lo.diagnostics)
+}
+
+/// The state after a program was lowered; with tapes that have derivatives, if they are `joined`.
+fn lowered<'p>(
+    program: &'p Program,
+    sources: &'p Sources,
+    options: Options,
+    complete: &dyn Fn(&Def) -> bool,
+    joined: bool,
+) -> Lower<'p> {
     let mut lo = Lower {
         program,
         sources,
@@ -232,7 +248,7 @@ pub fn lower(
         binding: Binding::default(),
         visited: Visited::default(),
         instances: recursion::Instances::default(),
-        derivatives: derive::Derivatives::default(),
+        derivatives: derive::Derivatives::new(joined),
         shared: share::Shared::default(),
         hints: loops::Hints::default(),
     };
@@ -245,8 +261,7 @@ pub fn lower(
     if let Err(diag) = lo.finish_derivatives() {
         lo.diagnostics.push(*diag);
     }
-    let failed = lo.diagnostics.iter().any(|d| d.severity >= Severity::Unsupported);
-    ((!failed).then_some(lo.out), lo.diagnostics)
+    lo
 }
 
 /// Runs `f` with stack enough for what recurses between two calls of this function: programs may nest deeply. Not if the

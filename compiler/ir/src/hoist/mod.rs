@@ -285,7 +285,7 @@ impl Scope<'_> {
                 pat.iter().all(|p| self.sized(&p.ty))
             }
             Exp::Atom(_) | Exp::Check { .. } | Exp::Trace { .. } | Exp::Call(..) | Exp::Slice { .. } => false,
-            Exp::Update { .. } | Exp::Unflatten(_) | Exp::MakeDesc(_) => false,
+            Exp::Update { .. } | Exp::Unflatten(_) | Exp::MakeDesc(_) | Exp::Push(_) | Exp::Tape(_) => false,
         }
     }
 

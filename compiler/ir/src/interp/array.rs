@@ -87,6 +87,24 @@ impl Machine<'_> {
                 let sum = self.get(*v).integers().iter().try_fold(0i64, |sum, n| sum.checked_add(*n));
                 sum.map(Val::i64).ok_or_else(|| out_of_memory(u64::MAX, stm.span))
             }
+            Exp::Push(v) => {
+                let (more, tape) = (self.get(*v), self.tapes.pop());
+                let Some(tape) = tape else { return internal("no function around has a tape") };
+                self.memory.room(more.len(), 8, 8, stm.span)?;
+                let Val::Leaf(tape) = append(tape, std::iter::once(more), stm.span)? else {
+                    return internal("a tape is an array");
+                };
+                let len = tape.len() as i64;
+                self.tapes.push(tape);
+                Ok(Val::i64(len))
+            }
+            Exp::Tape(n) => {
+                let n = self.extent(*n, 8, VAL, stm.span)?;
+                let Some(tape) = self.tapes.last() else { return internal("the function has no tape") };
+                let tape = Val::Leaf(tape.clone());
+                let rows = (0..n as i64).map(|i| tape.row(i));
+                Val::collect(rows.collect::<Outcome<_>>()?, ty.rank(), ty.prim())
+            }
             _ => internal("not an operation on arrays"),
         }
     }
@@ -161,7 +179,14 @@ impl Machine<'_> {
         let saved = self.save(bound);
         self.depth += 1;
         self.bind_all(&fun.params, args)?;
+        let has_tape = fun.begins_tape();
+        if has_tape {
+            self.tapes.push(Val::leaf::<f64>(&[]).array()?);
+        }
         let results = self.body(&fun.body)?;
+        if has_tape {
+            self.tapes.pop();
+        }
         self.depth -= 1;
         self.restore(bound, saved);
         Ok(results)

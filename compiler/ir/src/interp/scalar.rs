@@ -12,7 +12,7 @@ use crate::prim::PrimOp;
 use crate::stack::deeper;
 use crate::ty::{Atom, Dim, Var};
 use par_runtime::check::max_depth;
-use par_runtime::{CheckKind, Prim, RuntimeError, Scalar, Span};
+use par_runtime::{Array, CheckKind, Prim, RuntimeError, Scalar, Span};
 
 /// Variables' values and counters while a program runs.
 pub(super) struct Machine<'a> {
@@ -29,6 +29,8 @@ pub(super) struct Machine<'a> {
     pub(super) work: u64,
     pub(super) traces: Traces,
     pub(super) trail: Trail,
+    /// Of the functions being run, the innermost last.
+    pub(super) tapes: Vec<Array>,
 }
 
 impl<'a> Machine<'a> {
@@ -44,6 +46,7 @@ impl<'a> Machine<'a> {
             work: 0,
             traces: Traces::default(),
             trail: Trail::default(),
+            tapes: Vec::new(),
         }
     }
 

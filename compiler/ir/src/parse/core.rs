@@ -192,6 +192,8 @@ impl Parser {
             "makedesc" => Exp::MakeDesc(self.var()?),
             "lengths" => Exp::Lengths(self.var()?),
             "total" => Exp::Total(self.var()?),
+            "push" => Exp::Push(self.var()?),
+            "tape" => Exp::Tape(self.atom()?),
             "sort" => {
                 let (keys, values) = self.sorted()?;
                 Exp::Sort { keys, values }

@@ -197,6 +197,11 @@ impl Writer<'_> {
             Exp::MakeDesc(v) => self.unary("makedesc", v),
             Exp::Lengths(v) => self.unary("lengths", v),
             Exp::Total(v) => self.unary("total", v),
+            Exp::Push(v) => self.unary("push", v),
+            Exp::Tape(n) => {
+                self.push("tape ");
+                self.atom(n);
+            }
             Exp::Sort { keys, values } => self.sort(*keys, *values),
         }
     }

@@ -241,6 +241,15 @@ impl Checker<'_> {
                 self.desc(*v)?;
                 self.binds(pat, Type::I64)
             }
+            Exp::Push(v) => {
+                let ty = self.array(*v, 1)?;
+                ensure(ty.rank() == 1 && ty.elem == Elem::Prim(Prim::F64), || "no f64s are pushed".into())?;
+                self.binds(pat, Type::I64)
+            }
+            Exp::Tape(n) => {
+                self.operand("the size", *n, &Type::I64)?;
+                self.binds(pat, array_of(*n, &Type::scalar(Prim::F64)))
+            }
             Exp::Sort { keys, values } => self.sort(*keys, *values, pat),
             soac => self.soac(soac, pat),
         }

@@ -131,7 +131,7 @@ impl Exp {
     /// and types.
     pub fn for_each_operand(&self, f: &mut dyn FnMut(Atom)) {
         match self {
-            Exp::Atom(a) | Exp::Iota(a) => f(*a),
+            Exp::Atom(a) | Exp::Iota(a) | Exp::Tape(a) => f(*a),
             Exp::Prim(_, args) | Exp::Call(_, args) | Exp::Literal(args, _) | Exp::Trace { args, .. } => {
                 atoms(f, args);
             }
@@ -181,9 +181,12 @@ impl Exp {
             }
             Exp::Replicate(n, x) => atoms(f, &[*n, *x]),
             Exp::Concat(vs) => variables(f, vs),
-            Exp::Flatten(v) | Exp::Unflatten(v) | Exp::MakeDesc(v) | Exp::Lengths(v) | Exp::Total(v) => {
-                var(f, v);
-            }
+            Exp::Flatten(v)
+            | Exp::Unflatten(v)
+            | Exp::MakeDesc(v)
+            | Exp::Lengths(v)
+            | Exp::Total(v)
+            | Exp::Push(v) => var(f, v),
             Exp::Sort { keys, values } => std::iter::once(keys).chain(values).for_each(|v| var(f, v)),
         }
     }
@@ -195,7 +198,7 @@ impl Exp {
 
     fn edit_operands(&mut self, e: &mut dyn Edit) {
         match self {
-            Exp::Atom(a) | Exp::Iota(a) => a.edit(e),
+            Exp::Atom(a) | Exp::Iota(a) | Exp::Tape(a) => a.edit(e),
             Exp::Prim(_, args) | Exp::Call(_, args) | Exp::Literal(args, _) | Exp::Trace { args, .. } => {
                 args.edit(e);
             }
@@ -256,9 +259,12 @@ impl Exp {
                 x.edit(e);
             }
             Exp::Concat(vs) => vs.edit(e),
-            Exp::Flatten(v) | Exp::Unflatten(v) | Exp::MakeDesc(v) | Exp::Lengths(v) | Exp::Total(v) => {
-                v.edit(e);
-            }
+            Exp::Flatten(v)
+            | Exp::Unflatten(v)
+            | Exp::MakeDesc(v)
+            | Exp::Lengths(v)
+            | Exp::Total(v)
+            | Exp::Push(v) => v.edit(e),
             Exp::Sort { keys, values } => std::iter::once(keys).chain(values).for_each(|v| v.edit(e)),
         }
     }

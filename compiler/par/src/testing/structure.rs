@@ -216,6 +216,8 @@ fn core_name(exp: &core::Exp) -> Option<&'static str> {
         Exp::MakeDesc(_) => "desc",
         Exp::Lengths(_) => "lengths",
         Exp::Total(_) => "total",
+        Exp::Push(_) => "push",
+        Exp::Tape(_) => "tape",
         Exp::Sort { .. } => "sort",
         Exp::If { .. } => "if",
         Exp::Loop { .. } => "loop",

@@ -127,6 +127,11 @@ impl Flattener<'_> {
                 Ok(())
             }
             Exp::Trace { label, ty, args } => self.trace(level, label, ty, args),
+            Exp::Push(row) => self.push_row(level, stm, *row),
+            Exp::Tape(_) => {
+                self.taken_tape(&stm.pat[0]);
+                Ok(())
+            }
             other => panic!("internal error in flatten: no rule for {}", name_of(other)),
         }
     }

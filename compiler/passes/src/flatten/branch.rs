@@ -150,11 +150,13 @@ impl Flattener<'_> {
                 Ok(())
             })
         };
-        let (a, b) = (arm(self, then)?, arm(self, other)?);
-        let then = self.close_block(a, |f| f.formed(level, &then.results, &forms));
-        let other = self.close_block(b, |f| f.formed(level, &other.results, &forms));
+        let (a, tape_a) = self.with_tape(|f| arm(f, then))?;
+        let (b, tape_b) = self.with_tape(|f| arm(f, other))?;
+        let mut then = self.close_block(a, |f| f.formed(level, &then.results, &forms));
+        let mut other = self.close_block(b, |f| f.formed(level, &other.results, &forms));
         self.at(stm.span);
-        let pat = self.form_params(level, &stm.pat, &forms);
+        let mut pat = self.form_params(level, &stm.pat, &forms);
+        self.join_tapes(&mut pat, [(&mut then, tape_a), (&mut other, tape_b)]);
         self.builder.emit(pat.clone(), Op::If { cond, versions, then, other });
         self.adopt(level, &stm.pat, &forms, &pat);
         Ok(())
@@ -198,7 +200,7 @@ impl Flattener<'_> {
         let sub = self.shapes.push_level(level, Kind::Pack { idx, n });
         let outside = self.builder.vars.len();
         let mut leaving = Vec::new();
-        let then = self.block(|f| {
+        let run = |f: &mut Self| {
             f.stms(sub, &body.stms)?;
             f.flush();
             let mut values = Vec::new();
@@ -209,7 +211,8 @@ impl Flattener<'_> {
                 });
             }
             Ok(values)
-        })?;
+        };
+        let (mut then, tape) = self.with_tape(|f| f.block(run))?;
         self.at(stm.span);
         let mut pat = Vec::new();
         for l in &leaving {
@@ -221,7 +224,9 @@ impl Flattener<'_> {
                 }
             }
         }
-        let other = self.block(|f| Ok(f.without_positions(&leaving)))?;
+        let mut other = self.block(|f| Ok(f.without_positions(&leaving)))?;
+        let before = self.own.tape;
+        self.join_tapes(&mut pat, [(&mut then, tape), (&mut other, before)]);
         self.builder.emit(pat, Op::If { cond, versions: None, then, other });
         let mut reps = Vec::new();
         for (p, l) in stm.pat.iter().zip(leaving) {

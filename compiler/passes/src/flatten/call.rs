@@ -12,7 +12,7 @@
 use super::canonical::{Form, has_view};
 use super::choices::Measure;
 use super::nest::{FDim, Kind, LevelId, ROOT};
-use super::split::{Splitting, traces};
+use super::split::Splitting;
 use super::{Flattener, Own, Result, Versions};
 use par_ir::core::{Exp, Fun, FunId, Param, Stm};
 use par_ir::flat::{self, Op, Ty, VersionChoice};
@@ -34,25 +34,31 @@ impl Flattener<'_> {
         // Parameters are bound in the function's own block.
         self.loop_scope = 1;
         self.own = Own::default();
-        let out = if lifted { self.lifted_function(id, fun)? } else { self.plain_function(fun)? };
+        let out = if lifted { self.lifted_function(id, fun)? } else { self.plain_function(id, fun)? };
         self.funs[slot.0 as usize] = Some(out);
         Ok(())
     }
 
-    fn plain_function(&mut self, fun: &Fun) -> Result<flat::Fun> {
+    fn plain_function(&mut self, id: FunId, fun: &Fun) -> Result<flat::Fun> {
         let forms = self.plain_forms(fun);
-        let params = self.form_params(ROOT, &fun.params, &forms);
+        let mut params = self.form_params(ROOT, &fun.params, &forms);
+        let tape = self.tape_param(id);
         let body = self.block(|f| {
             f.adopt(ROOT, &fun.params, &forms, &params);
+            tape.iter().for_each(|p| f.builder.declare(p));
+            f.begin_tape(fun);
             f.stms(ROOT, &fun.body.stms)?;
             f.flush();
             let forms = f.plain_results(fun);
             let values = f.formed(ROOT, &fun.body.results, &forms);
-            Ok(f.compacted(ROOT, &fun.body.results, &forms, values))
+            let mut values = f.compacted(ROOT, &fun.body.results, &forms, values);
+            values.extend(f.own.tape.filter(|_| tape.is_some()).map(Atom::Var));
+            Ok(values)
         })?;
+        params.extend(tape);
         let forms = self.plain_results(fun);
         let tys = fun.ret.iter().zip(forms).flat_map(|(p, form)| self.form_tys(ROOT, &p.ty, form));
-        let ret = tys.collect();
+        let ret = tys.chain(tape.map(|p| p.ty)).collect();
         let (name, entry) = (fun.name.clone(), fun.entry.clone());
         Ok(flat::Fun { name, entry, params, ret, body, span: fun.span })
     }
@@ -63,32 +69,41 @@ impl Flattener<'_> {
         let forms = lifted_forms(&fun.params);
         let mut params = vec![n];
         params.extend(self.form_params(level, &fun.params, &forms));
+        let tape = self.tape_param(id);
         let mut ret = Vec::new();
         let body = self.block(|f| {
             f.builder.declare(&n);
             f.adopt(level, &fun.params, &forms, &params[1..]);
+            tape.iter().for_each(|p| f.builder.declare(p));
+            f.begin_tape(fun);
             f.unless_empty(level, n, id, fun)
         })?;
         for (p, form) in fun.ret.iter().zip(lifted_forms(&fun.ret)) {
             ret.extend(self.form_tys(level, &p.ty, form));
         }
+        params.extend(tape);
+        ret.extend(tape.map(|p| p.ty));
         Ok(flat::Fun { name: format!("{}^", fun.name), entry: None, params, ret, body, span: fun.span })
     }
 
     /// A lifted function's body: an empty batch returns at once, which is what ends a recursion without an `if`.
     fn unless_empty(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
         let (cond, forms) = (self.any(n.var.into()), lifted_forms(&fun.ret));
-        let then = self.block(|f| f.batch_in_chunks(level, n, id, fun))?;
+        let (mut then, tape) = self.with_tape(|f| f.block(|f| f.batch_in_chunks(level, n, id, fun)))?;
         self.at(fun.span);
-        let pat = self.form_params(level, &fun.ret, &forms);
-        let other = self.block(|f| Ok(f.nothing_like(&pat)))?;
-        self.builder.emit(pat.clone(), Op::If { cond, versions: None, then, other });
-        Ok(pat.iter().map(|p| p.var.into()).collect())
+        let mut pat = self.form_params(level, &fun.ret, &forms);
+        let mut other = self.block(|f| Ok(f.nothing_like(&pat)))?;
+        let values: Vec<Atom> = pat.iter().map(|p| p.var.into()).collect();
+        let before = self.own.tape;
+        self.join_tapes(&mut pat, [(&mut then, tape), (&mut other, before)]);
+        self.builder.emit(pat, Op::If { cond, versions: None, then, other });
+        let tape = self.own.tape.filter(|_| self.facts.pushing[id.0 as usize]);
+        Ok(values.into_iter().chain(tape.map(Atom::Var)).collect())
     }
 
     /// A batch of calls, all at once or in chunks.
     fn batch_in_chunks(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
-        if self.facts.options.splitting == Splitting::Never || traces(&fun.body) {
+        if self.facts.options.splitting == Splitting::Never || self.is_whole(&fun.body) {
             return self.batch(level, n.var.into(), id, fun);
         }
         let split = self.split(level, n.var.into(), |f, part| {
@@ -144,7 +159,7 @@ impl Flattener<'_> {
     pub(crate) fn call(&mut self, level: LevelId, stm: &Stm, fun: FunId, args: &[Atom]) -> Result<()> {
         let root = self.shapes.is_root(level);
         let callee = self.instance(fun, !root);
-        let values = if root {
+        let mut values = if root {
             let forms = self.plain_forms(&self.facts.source.funs[fun.0 as usize]);
             self.formed(level, args, &forms)
         } else {
@@ -153,7 +168,8 @@ impl Flattener<'_> {
         self.at(stm.span);
         let source = &self.facts.source.funs[fun.0 as usize];
         let forms = if root { self.plain_results(source) } else { lifted_forms(&source.ret) };
-        let pat = self.form_params(level, &stm.pat, &forms);
+        let mut pat = self.form_params(level, &stm.pat, &forms);
+        self.pass_tape(fun, &mut values, &mut pat);
         self.builder.emit(pat.clone(), Op::Call(callee, values));
         self.adopt(level, &stm.pat, &forms, &pat);
         Ok(())

@@ -1,6 +1,6 @@
 //! Facts about the program that is flattened, found before and never changed.
 
-use super::{Options, forwarded, lengths, local};
+use super::{Options, forwarded, lengths, local, tape};
 use par_ir::Var;
 use par_ir::alias;
 use par_ir::core::{FunId, Program};
@@ -22,6 +22,8 @@ pub(crate) struct Facts<'a> {
     pub lengths: HashSet<Var>,
     /// Per function, those that calling it may lead to.
     pub reachable: Vec<HashSet<FunId>>,
+    /// Per function, whether it pushes to the tape of its callers.
+    pub pushing: Vec<bool>,
 }
 
 impl<'a> Facts<'a> {
@@ -36,6 +38,7 @@ impl<'a> Facts<'a> {
             live_after_update: alias::live_after_update(source),
             lengths: lengths::of_program(source),
             reachable: local::reachable(source),
+            pushing: tape::pushing(source),
         }
     }
 }

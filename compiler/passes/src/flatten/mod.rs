@@ -59,6 +59,7 @@ mod shapes;
 mod soac;
 mod sort;
 mod split;
+mod tape;
 mod trace;
 mod update;
 mod versions;
@@ -167,6 +168,8 @@ struct Own {
     choices: usize,
     /// Parameters of loops that are passed as views.
     views: std::collections::HashSet<Var>,
+    /// The tape, as it is here, that the function pushes to.
+    tape: Option<Var>,
 }
 
 /// The state of flattening one program.

@@ -51,7 +51,14 @@ impl Flattener<'_> {
     /// memory than there is. So has a nest inside: where one position of the outer one alone is too much, that one is cut.
     /// What a body shows is shown for all rows together.
     pub(crate) fn is_split(&self, lam: &Lambda) -> bool {
-        self.facts.options.splitting != Splitting::Never && !self.sequential(&lam.body) && !traces(&lam.body)
+        self.facts.options.splitting != Splitting::Never
+            && !self.sequential(&lam.body)
+            && !self.is_whole(&lam.body)
+    }
+
+    /// True for code that runs for all positions together: it shows values, or pushes to a tape.
+    pub(crate) fn is_whole(&self, body: &Body) -> bool {
+        traces(body) || self.pushes(body)
     }
 
     /// Flattens a lambda's body in chunks of the positions of `child`, where its parameters are bound; its results there.

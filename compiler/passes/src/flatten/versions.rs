@@ -19,7 +19,7 @@ use super::choices::{Choice, Measure, Target};
 use super::nest::LevelId;
 use super::rep::{Rep, Src};
 use super::sequential::sequential_nest;
-use super::split::{is_bound_in, traces};
+use super::split::is_bound_in;
 use super::windows::{is_nest_of_windows, is_window};
 use super::{Ex, Flattener, Result, Versions};
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
@@ -36,7 +36,7 @@ impl Flattener<'_> {
     /// The sequential version of a nest that has inner parallel operators.
     fn sequential_lambda(&mut self, lam: &Lambda) -> Option<Lambda> {
         let scalars = lam.ret.iter().all(|t| t.is_scalar() && !t.is_desc());
-        if !scalars || self.sequential(&lam.body) || traces(&lam.body) || lam.ret.is_empty() {
+        if !scalars || self.sequential(&lam.body) || self.is_whole(&lam.body) || lam.ret.is_empty() {
             return None;
         }
         let body = sequential_nest(&lam.body, &mut self.builder.vars)?;

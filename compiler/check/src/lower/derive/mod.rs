@@ -39,6 +39,17 @@ pub(super) struct Derivatives {
     shared: HashMap<FunId, Vec<bool>>,
     /// Number of derivatives around the code that is being lowered.
     pub depth: usize,
+    /// True if tapes are arrays that functions give to their callers ([`reverse`]): they have derivatives.
+    joined: bool,
+    /// True if the program has derivatives of tapes.
+    pub of_tapes: bool,
+}
+
+impl Derivatives {
+    /// No versions yet. Tapes have derivatives if they are `joined`.
+    pub fn new(joined: bool) -> Derivatives {
+        Derivatives { joined, ..Derivatives::default() }
+    }
 }
 
 /// Kinds of versions of a function.
@@ -46,8 +57,10 @@ pub(super) struct Derivatives {
 enum Mode {
     /// With tangents.
     Forward,
-    /// Keeps its calls for the backward sweep.
+    /// Gives a tape with its calls, for the backward sweep.
     Record,
+    /// Keeps its calls on the tape of the function that it is called from.
+    Push,
     /// From adjoints of the results to those of the parameters.
     Reverse,
 }
@@ -58,6 +71,7 @@ impl Mode {
         match self {
             Mode::Forward => "'",
             Mode::Record => "^",
+            Mode::Push => ">",
             Mode::Reverse => "*",
         }
     }
@@ -191,12 +205,18 @@ impl<'p> Lower<'p> {
             let made = self.derivatives.made[&(id, mode)].0 as usize;
             self.scope.blocks = vec![Block::default()];
             let (fun, params) = (self.out.funs[id.0 as usize].clone(), self.out.funs[made].params.clone());
+            if mode == Mode::Record && !self.derivatives.joined {
+                let results = self.call_with_tape(id, &params)?;
+                let block = self.scope.blocks.pop().unwrap_or_default();
+                self.out.funs[made].body = Body { stms: block.stms, results };
+                continue;
+            }
             let mut subst: Subst =
                 fun.params.iter().zip(&params).map(|(old, new)| (old.var, new.var.into())).collect();
             let body = self.refreshed(&fun.body, &mut subst);
             let results = match mode {
                 Mode::Forward => self.body_with_tangents(&fun, &params, body)?,
-                Mode::Record => self.recorded_body(body)?,
+                Mode::Record | Mode::Push => self.recorded_body(body)?,
                 Mode::Reverse => self.reversed_body(id, &fun, &params, body)?,
             };
             let block = self.scope.blocks.pop().unwrap_or_default();

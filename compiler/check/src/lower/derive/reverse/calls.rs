@@ -31,7 +31,7 @@ impl Reverse {
         let (old, new) =
             (lo.out.funs[id.0 as usize].params.clone(), lo.out.funs[made.0 as usize].ret.clone());
         let mut all = args.to_vec();
-        all.extend(tape.into_iter().flat_map(flat));
+        all.extend(tape.into_iter().flat_map(|tape| flat(lo.up_to_end(tape))));
         for (i, (p, d)) in pat.iter().zip(adjoints).enumerate() {
             if given.is_some_and(|g| i >= g.results) {
                 all.push(p.var.into());

@@ -24,8 +24,37 @@ pub(super) struct Rows<'a> {
     /// Further arrays, whose rows are needed.
     pub extra: Vec<Var>,
     /// Tapes of the calls in the rows.
-    pub tapes: Option<Var>,
+    pub tapes: Option<Tapes>,
     pub window: Option<Window<'a>>,
+}
+
+/// Tapes of the calls in rows.
+#[derive(Clone, Copy)]
+pub(super) enum Tapes {
+    /// Arrays, one for each row.
+    Joined(Var),
+    /// The ends of the rows' parts of one tape.
+    Ends { ends: Var, of: Var },
+}
+
+impl Tapes {
+    /// An array with what a row needs.
+    fn rows(self) -> Var {
+        match self {
+            Tapes::Joined(rows) | Tapes::Ends { ends: rows, .. } => rows,
+        }
+    }
+
+    /// Place of a row's calls.
+    fn frame(self, lo: &mut Lower, row: Atom) -> R<Frame> {
+        match self {
+            Tapes::Joined(_) => {
+                let tape = lo.leaf_var(row)?;
+                Ok(Frame::new(lo.flat(tape)?))
+            }
+            Tapes::Ends { of, .. } => Ok(Frame::new((row, of))),
+        }
+    }
 }
 
 /// Place of an operator's inputs, if they are parts of others.
@@ -84,8 +113,14 @@ impl Reverse {
             [] => None,
             _ => Some(lo.places_from(start, rows.width)?),
         };
-        let all: Vec<Var> =
-            rows.inputs.iter().chain(&rows.extra).chain(&rows.tapes).chain(&index).copied().collect();
+        let all: Vec<Var> = rows
+            .inputs
+            .iter()
+            .chain(&rows.extra)
+            .copied()
+            .chain(rows.tapes.map(Tapes::rows))
+            .chain(index)
+            .collect();
         let arrays: Vec<Val<'p>> = all.iter().map(|v| lo.val_of(*v)).collect();
         let mut exports = Vec::new();
         let made = lo.map_over(rows.width, &arrays, &mut |lo, vals| {
@@ -102,9 +137,8 @@ impl Reverse {
                 .filter_map(|(_, a)| a.var())
                 .collect();
             let (mut scope, ()) = self.inside(own, |rev| {
-                if let [tape] = tapes {
-                    let tape = lo.leaf_var(*tape)?;
-                    rev.tape = Some(Frame::new(lo.flat(tape)?));
+                if let (Some(all), [row]) = (rows.tapes, tapes) {
+                    rev.tape = Some(all.frame(lo, *row)?);
                 }
                 let subst: &mut Subst =
                     &mut rows.lam.params.iter().map(|p| p.var).zip(given.iter().copied()).collect();

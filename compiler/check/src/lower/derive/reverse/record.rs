@@ -12,6 +12,15 @@
 //! f^ (x) = … let (a, s) = f^ (z) … let (b, t) = f^ (y) …      in (result, t ++ s ++ [b, a, length s])
 //! ```
 //!
+//! That takes the square of the depth where calls are lifted: their rows are joined at each depth. So a function with the suffix `>` pushes what it keeps
+//! ([`Exp::Push`]) to the tape of a function with the suffix `^`, which does nothing but to call it. What it keeps of a call is where
+//! that call's part ends. Tapes that are joined are for programs with derivatives of derivatives: they are arrays like others.
+//!
+//! ```text
+//! f> (x) = … let (b, e) = f> (y) …                            in (result, push [b, e])
+//! f^ (x) = let (result, e) = f> (x)                           in (result, tape e)
+//! ```
+//!
 //! Integers are floats of the same bits there. One tape of floats has derivatives of its own, and takes half the copies that two would.
 //!
 //! Calls inside of loops and reductions are not kept: they are made again.
@@ -19,9 +28,11 @@
 use super::super::{Mode, is_float};
 use super::need::needed;
 use super::{Lower, R};
-use par_ir::core::{Body, Exp, FunId, Lambda, Param, Stm};
+use par_ir::core::{Body, Exp, FunId, Lambda, Param, Schedule, Stm};
 use par_ir::prim::{CmpOp, SpecialOp};
+use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Type, Var};
+use par_syntax::diagnostic::Diagnostic;
 use std::collections::HashSet;
 
 /// The type of the numbers on a tape.
@@ -30,7 +41,7 @@ pub(super) const ON_TAPE: Prim = Prim::F64;
 /// So many directions are taken forward rather than one backward.
 const FEW: usize = 4;
 
-/// A tape: its size, and the array.
+/// A tape: its size, and the array. The array may go on.
 pub(super) type Tape = (Atom, Var);
 
 /// A tape being made.
@@ -43,6 +54,8 @@ struct Recorder {
     scalars: Vec<Atom>,
     /// Statements with calls that are still to come in the body.
     left: usize,
+    /// The end of the part of a branch, where nothing else is kept of the body.
+    end: Option<Atom>,
 }
 
 impl Lower<'_> {
@@ -64,11 +77,24 @@ impl Lower<'_> {
 
     /// The number of scalars at the end of a body's tape.
     pub(super) fn taped_scalars(&self, stms: &[Stm]) -> usize {
+        if self.is_only_branch(stms) {
+            return 0;
+        }
         let taped: Vec<&Stm> = stms.iter().filter(|s| self.is_taped(&s.exp)).collect();
-        let sizes = taped.split_last().map_or(&[][..], |(_, before)| before);
+        let all_but_last = taped.split_last().map_or(&[][..], |(_, before)| before);
+        let sizes = if self.derivatives.joined { all_but_last } else { &taped[..] };
         let sizes = sizes.iter().filter(|s| !matches!(s.exp, Exp::Map { .. })).count();
         let calls = taped.iter().filter(|s| matches!(s.exp, Exp::Call(..)));
         sizes + calls.flat_map(|s| &s.pat).filter(|p| is_kept_scalar(p)).count()
+    }
+
+    /// True if nothing is kept of a body but the end of a branch's part: that is the end of its own part, too.
+    pub(super) fn is_only_branch(&self, stms: &[Stm]) -> bool {
+        let mut taped = stms.iter().filter(|s| self.is_taped(&s.exp));
+        let first = taped.next();
+        !self.derivatives.joined
+            && first.is_some_and(|s| matches!(s.exp, Exp::If { .. }))
+            && taped.next().is_none()
     }
 
     /// True for a function of a few scalars, which stays in a kernel: its derivative forward costs less than to keep its calls.
@@ -78,9 +104,61 @@ impl Lower<'_> {
         floats <= FEW && fun.params.iter().chain(&fun.ret).all(|p| p.ty.is_scalar())
     }
 
-    /// The version of a function that keeps its calls. Its body is made at the end.
+    /// The version of a function that gives a tape. Its body is made at the end.
     pub(super) fn recorded_function(&mut self, id: FunId) -> FunId {
         self.version(id, Mode::Record, |lo, fun| fun.ret.extend(lo.tape_params()))
+    }
+
+    /// The version of a function that is called where calls are kept. Its body is made at the end.
+    fn kept_function(&mut self, id: FunId) -> FunId {
+        match self.derivatives.joined {
+            true => self.recorded_function(id),
+            false => self.version(id, Mode::Push, |lo, fun| fun.ret.push(lo.size_param("end"))),
+        }
+    }
+
+    /// Variables for what a function, or code with calls, gives of its tape.
+    fn kept_params(&mut self) -> Vec<Param> {
+        if self.derivatives.joined { self.tape_params().to_vec() } else { vec![self.size_param("end")] }
+    }
+
+    /// Emits the call of a function that pushes to this one's tape: its results and the tape.
+    pub(in super::super) fn call_with_tape(&mut self, id: FunId, params: &[Param]) -> R<Vec<Atom>> {
+        let made = self.kept_function(id);
+        let fun = &self.out.funs[made.0 as usize];
+        let (old, ret) = (fun.params.clone(), fun.ret.clone());
+        let args: Vec<Atom> = params.iter().map(|p| p.var.into()).collect();
+        let mut subst: Subst = old.iter().map(|p| p.var).zip(args.iter().copied()).collect();
+        let mut pat = Vec::new();
+        for p in ret {
+            let ty = p.ty.substituted(&subst);
+            let result = if ty == Type::I64 { self.size_param("k") } else { self.param("r", ty) };
+            subst.insert(p.var, result.var.into());
+            pat.push(result);
+        }
+        let mut results: Vec<Atom> = pat.iter().map(|p| p.var.into()).collect();
+        self.push(pat, Exp::Call(made, args));
+        let Some(end) = results.last().copied() else {
+            return Err(self.internal("a function that pushes gives where it ends"));
+        };
+        let ty = Type::array(vec![Dim::Size(end)], ON_TAPE);
+        results.push(self.emit("tape", ty, Exp::Tape(end)).into());
+        Ok(results)
+    }
+
+    /// The array of a tape without what is behind its end.
+    pub(super) fn up_to_end(&mut self, (len, arr): Tape) -> Tape {
+        if self.derivatives.joined {
+            return (len, arr);
+        }
+        let ty = Type::array(vec![Dim::Size(len)], ON_TAPE);
+        (len, self.emit("tape", ty, Exp::Slice { arr, start: Atom::i64(0), len, stride: Atom::i64(1) }))
+    }
+
+    /// A program has a derivative of code with tapes: it is lowered once more, with tapes that have derivatives.
+    pub(in super::super) fn derivative_of_tape(&mut self) -> Box<Diagnostic> {
+        self.derivatives.of_tapes = true;
+        self.internal("tapes have a derivative if they are joined")
     }
 
     /// Variables for a tape: its size, and the array.
@@ -94,7 +172,7 @@ impl Lower<'_> {
     pub(in super::super) fn recorded_body(&mut self, body: Body) -> R<Vec<Atom>> {
         let mut recorder = Recorder { needed: needed(&body), ..Recorder::default() };
         let tape = recorder.body(self, body.stms)?;
-        Ok(body.results.into_iter().chain(flat(tape)).collect())
+        Ok(body.results.into_iter().chain(tape).collect())
     }
 
     /// A scalar as it stands on a tape.
@@ -160,8 +238,9 @@ pub(super) fn tape_of([k, v]: &[Param; 2]) -> Tape {
 }
 
 impl Recorder {
-    /// Emits a body's statements: its tape.
-    fn body(&mut self, lo: &mut Lower, stms: Vec<Stm>) -> R<Tape> {
+    /// Emits a body's statements: its tape, or where its part of it ends.
+    fn body(&mut self, lo: &mut Lower, stms: Vec<Stm>) -> R<Vec<Atom>> {
+        let is_only_branch = lo.is_only_branch(&stms);
         let left = lo.taped_count(&stms);
         let outer = (
             std::mem::take(&mut self.pieces),
@@ -172,7 +251,10 @@ impl Recorder {
             lo.place.span = stm.span;
             super::super::super::deep(|| self.statement(lo, stm))?;
         }
-        let tape = self.tape(lo);
+        let tape = match self.end.take().filter(|_| is_only_branch) {
+            Some(end) => vec![end],
+            None => self.tape(lo),
+        };
         (self.pieces, self.scalars, self.left) = outer;
         Ok(tape)
     }
@@ -184,15 +266,14 @@ impl Recorder {
         }
         let Stm { mut pat, exp, .. } = stm;
         let kept = pat.clone();
-        let params = lo.tape_params();
-        let (size, tape) = tape_of(&params);
-        pat.extend(params);
+        let params = lo.kept_params();
+        pat.extend(params.iter().cloned());
         self.left -= 1;
         match exp {
             Exp::Call(id, args) => {
-                let made = lo.recorded_function(id);
+                let made = lo.kept_function(id);
                 lo.push(pat, Exp::Call(made, args));
-                self.size(lo, size);
+                self.link(lo, &params);
                 for p in &kept {
                     self.keep(lo, p)?;
                 }
@@ -201,31 +282,45 @@ impl Recorder {
                 let mut arms = Vec::new();
                 for arm in [then, other] {
                     let (block, tape) = lo.in_block(|lo| self.body(lo, arm.stms))?;
-                    let results = arm.results.into_iter().chain(flat(tape)).collect();
+                    let results = arm.results.into_iter().chain(tape).collect();
                     arms.push(Body { stms: block.stms, results });
                 }
                 let (Some(other), Some(then)) = (arms.pop(), arms.pop()) else {
                     return Err(lo.internal("a branch has two arms"));
                 };
                 lo.push(pat, Exp::If { cond, then, other });
-                self.size(lo, size);
+                self.link(lo, &params);
+                self.end = params.first().map(|p| p.var.into());
             }
             Exp::Map { width, inputs, lam } => return self.rows(lo, kept, (width, inputs, lam)),
             _ => return Err(lo.internal("code with calls was expected")),
         }
-        self.pieces.push((size, tape));
+        if let [size, tape] = &params[..] {
+            self.pieces.push((size.var.into(), tape.var));
+        }
         Ok(())
     }
 
-    /// The rows of a map with calls: lengths of the rows' tapes, then these one after the other.
+    /// The rows of a map with calls: lengths of the rows' tapes, then these one after the other; or where their parts end.
     fn rows(
         &mut self,
         lo: &mut Lower,
         mut pat: Vec<Param>,
         (width, inputs, mut lam): (Atom, Vec<Var>, Lambda),
     ) -> R<()> {
-        let (block, (k, v)) = lo.in_block(|lo| self.body(lo, std::mem::take(&mut lam.body.stms)))?;
+        let (block, tape) = lo.in_block(|lo| self.body(lo, std::mem::take(&mut lam.body.stms)))?;
         lam.body.stms = block.stms;
+        let [k, Atom::Var(v)] = tape[..] else {
+            lam.body.results.extend(tape);
+            lam.ret.push(Type::I64);
+            // In a loop nothing is pushed.
+            lam.schedule = Schedule::Free;
+            let ends = lo.param("ends", Type::array(vec![Dim::Size(width)], Prim::I64));
+            let of_rows = (width, ends.var);
+            pat.push(ends);
+            lo.push(pat, Exp::Map { width, inputs, lam });
+            return self.numbers(lo, of_rows);
+        };
         lam.body.results.extend([k, v.into()]);
         lam.ret.extend([Type::I64, Type::array(vec![Dim::Size(k)], ON_TAPE)]);
         let s = lo.param("s", Type::desc(vec![Dim::Size(width)]));
@@ -256,9 +351,10 @@ impl Recorder {
         Ok(())
     }
 
-    /// Keeps how long a statement's tape is. That of the last one is what is left.
-    fn size(&mut self, lo: &mut Lower, size: Atom) {
-        if self.left > 0 {
+    /// Keeps how long a statement's tape is, or where its part ends. A tape of the last statement is what is left.
+    fn link(&mut self, lo: &mut Lower, kept: &[Param]) {
+        if self.left > 0 || !lo.derivatives.joined {
+            let size = kept[0].var.into();
             let size = lo.onto_tape(size, Prim::I64);
             self.scalars.push(size);
         }
@@ -272,8 +368,21 @@ impl Recorder {
         Ok(())
     }
 
-    /// Pieces and scalars as one array, the last first.
-    fn tape(&mut self, lo: &mut Lower) -> Tape {
+    /// Pieces and scalars as one array, the last first; or where they end on the tape.
+    fn tape(&mut self, lo: &mut Lower) -> Vec<Atom> {
+        if !lo.derivatives.joined && self.pieces.is_empty() && self.scalars.is_empty() {
+            return vec![Atom::i64(0)];
+        }
+        let (k, v) = self.array(lo);
+        if lo.derivatives.joined {
+            return vec![k, v.into()];
+        }
+        let end = lo.emit("end", Type::I64, Exp::Push(v));
+        lo.facts.sizes.insert(end);
+        vec![end.into()]
+    }
+
+    fn array(&mut self, lo: &mut Lower) -> Tape {
         let mut pieces = std::mem::take(&mut self.pieces);
         let mut scalars = std::mem::take(&mut self.scalars);
         pieces.reverse();

@@ -1,5 +1,6 @@
 //! Going forward in a function whose calls were kept: their results come from the tapes.
 
+use super::inner::Tapes;
 use super::record::{ON_TAPE, Tape, tape_of};
 use super::sweep::{Kept, Step};
 use super::{Lower, R, Reverse};
@@ -17,19 +18,22 @@ pub(super) struct Frame {
     at: Atom,
     /// Statements that are still to come whose calls were kept.
     left: usize,
+    /// The part of a branch ends where this one does.
+    is_only_branch: bool,
 }
 
 impl Frame {
     /// The end of a tape.
     pub fn new((size, array): Tape) -> Frame {
-        Frame { array, size, scalar: 0, at: size, left: 0 }
+        Frame { array, size, scalar: 0, at: size, left: 0, is_only_branch: false }
     }
 
     /// Goes to what the statements of a body kept.
     pub fn begin(&mut self, lo: &mut Lower, stms: &[Stm]) {
         let scalars = lo.taped_scalars(stms) as i64;
         let at = lo.sub(self.size, Atom::i64(scalars));
-        *self = Frame { at, left: lo.taped_count(stms), ..Frame::new((self.size, self.array)) };
+        let (left, is_only_branch) = (lo.taped_count(stms), lo.is_only_branch(stms));
+        *self = Frame { at, left, is_only_branch, ..Frame::new((self.size, self.array)) };
     }
 
     /// The next scalar.
@@ -64,15 +68,18 @@ impl Frame {
         (len, lo.emit("kept", ty, Exp::Slice { arr, start, len, stride: Atom::i64(1) }))
     }
 
-    /// The size of the tape of the statement that begins here, unless it is the last: then it is what is left.
-    fn size(&mut self, lo: &mut Lower) -> Option<Atom> {
-        (self.left > 0).then(|| self.scalar(lo, Prim::I64))
+    /// The size of the tape of the statement that begins here, or the end of its part; not if that is all that is left.
+    fn link(&mut self, lo: &mut Lower) -> Option<Atom> {
+        let is_kept = if lo.derivatives.joined { self.left > 0 } else { !self.is_only_branch };
+        is_kept.then(|| self.scalar(lo, Prim::I64))
     }
 
-    fn tape_or_rest(&mut self, lo: &mut Lower, size: Option<Atom>) -> Tape {
-        match size {
-            Some(size) => (size, self.part(lo, size)),
-            None => self.rest(lo),
+    /// The tape of a statement, by what [`Frame::link`] gave.
+    fn linked(&mut self, lo: &mut Lower, link: Option<Atom>) -> Tape {
+        match (link, lo.derivatives.joined) {
+            (Some(size), true) => (size, self.part(lo, size)),
+            (None, true) => self.rest(lo),
+            (end, false) => (end.unwrap_or(self.size), self.array),
         }
     }
 }
@@ -97,8 +104,8 @@ impl Reverse {
                 self.replayed_rows(lo, &mut frame, pat, (*width, inputs, lam))?
             }
             Exp::If { cond, then, other } => {
-                let size = frame.size(lo);
-                let tape = frame.tape_or_rest(lo, size);
+                let link = frame.link(lo);
+                let tape = frame.linked(lo, link);
                 let mut arms = Vec::new();
                 for arm in [then, other] {
                     arms.push(self.replayed(lo, Frame::new(tape), arm)?);
@@ -110,11 +117,11 @@ impl Reverse {
                 Kept::Calls(tape)
             }
             Exp::Call(..) => {
-                let size = frame.size(lo);
+                let link = frame.link(lo);
                 for p in pat {
                     self.replay_result(lo, &mut frame, p)?;
                 }
-                Kept::Calls(frame.tape_or_rest(lo, size))
+                Kept::Calls(frame.linked(lo, link))
             }
             _ => return Err(lo.internal("code with calls was expected")),
         };
@@ -138,6 +145,9 @@ impl Reverse {
         (width, inputs, lam): (Atom, &[Var], &Lambda),
     ) -> R<Kept> {
         let lens = frame.numbers(lo, width, Prim::I64)?;
+        if !lo.derivatives.joined {
+            return self.replayed_parts(lo, pat, (width, inputs, lam), (lens, frame.array));
+        }
         let s = lo.emit("s", Type::desc(vec![Dim::Size(width)]), Exp::MakeDesc(lens));
         let total = lo.total(s);
         let part = frame.part(lo, total);
@@ -150,7 +160,25 @@ impl Reverse {
         lam.params.extend(params);
         lam.body = self.replayed(lo, Frame::new(row), &lam.body)?;
         lo.push(pat.to_vec(), Exp::Map { width, inputs, lam });
-        Ok(Kept::Rows(tapes))
+        Ok(Kept::Rows(Tapes::Joined(tapes)))
+    }
+
+    /// As [`Reverse::replayed_rows`], of rows whose parts of a tape have these ends.
+    fn replayed_parts(
+        &mut self,
+        lo: &mut Lower,
+        pat: &[Param],
+        (width, inputs, lam): (Atom, &[Var], &Lambda),
+        (ends, of): (Var, Var),
+    ) -> R<Kept> {
+        let (mut inputs, mut lam) = (inputs.to_vec(), lam.clone());
+        let (_, end) = lo.in_block(|lo| Ok(lo.size_param("end")))?;
+        inputs.push(ends);
+        let frame = Frame::new((end.var.into(), of));
+        lam.params.push(end);
+        lam.body = self.replayed(lo, frame, &lam.body)?;
+        lo.push(pat.to_vec(), Exp::Map { width, inputs, lam });
+        Ok(Kept::Rows(Tapes::Ends { ends, of }))
     }
 
     /// Binds a call's result to what the tape says. Values that are not needed are zeros.

@@ -2,7 +2,7 @@
 
 use super::super::rules::{no_derivative, transposed};
 use super::checkpoints::Loop;
-use super::inner::Rows;
+use super::inner::{Rows, Tapes};
 use super::record;
 use super::replay::Frame;
 use super::tape::Tape;
@@ -30,7 +30,7 @@ pub(super) enum Kept {
     /// Of a call, or of the arm of a branch.
     Calls(record::Tape),
     /// Of the rows of a map.
-    Rows(Var),
+    Rows(Tapes),
 }
 
 impl Reverse {
@@ -59,6 +59,7 @@ impl Reverse {
         match &exp {
             Exp::Iota(n) => _ = self.positions.insert(pat[0].var, *n),
             Exp::Trace { .. } if self.again() => return Ok(None),
+            Exp::Push(_) | Exp::Tape(_) => return Err(lo.derivative_of_tape()),
             Exp::Prim(PrimOp::Special(SpecialOp::FromBits, _), args)
                 if args.iter().any(|a| a.var().is_some_and(|v| self.bits.contains(&v))) =>
             {

@@ -1,0 +1,139 @@
+//! Tapes: what functions push is appended, in place, to one array, which calls take along.
+//!
+//! ```text
+//! e = push row                       -- at a level of n positions, with rows of k numbers
+//!
+//! len  = length tape                 -- one append for all positions
+//! tape = concat tape rows
+//! e    = len + off k (pos + 1)       -- where a position's row ends
+//! ```
+//!
+//! A function that pushes to its callers' tape has the tape as its last parameter and gives it as its last result. The tape that a branch on the
+//! host leaves is one more result of the branch. In which order rows stand on it does not matter: only where they end is used.
+
+use super::ex::Ex;
+use super::nest::LevelId;
+use super::rep::{Arr, Rep, Src};
+use super::{Flattener, Result};
+use par_ir::core::{Body, Fun, FunId, Param, Program, Stm};
+use par_ir::effects::Effects;
+use par_ir::flat::{self, Op, Ty};
+use par_ir::prim::BinOp;
+use par_ir::{Atom, Prim, Type, Var};
+
+/// The type of a tape.
+const TAPE: Ty = Ty::Array(Prim::F64);
+
+/// Per function: whether it pushes to the tape of its callers.
+pub(super) fn pushing(program: &Program) -> Vec<bool> {
+    let mut found: Vec<bool> = program.funs.iter().map(|f| f.body.has_tape() && !f.begins_tape()).collect();
+    loop {
+        let calls = |f: &Fun| {
+            let mut callees = Vec::new();
+            f.body.callees(&mut callees);
+            !f.begins_tape() && callees.iter().any(|id| found[id.0 as usize])
+        };
+        let next: Vec<bool> = program.funs.iter().zip(&found).map(|(f, found)| *found || calls(f)).collect();
+        if next == found {
+            return found;
+        }
+        found = next;
+    }
+}
+
+impl Flattener<'_> {
+    /// True if a body pushes to a tape, itself or by a call.
+    pub(crate) fn pushes(&self, body: &Body) -> bool {
+        let mut callees = Vec::new();
+        body.callees(&mut callees);
+        body.has_tape() || callees.iter().any(|id| self.facts.pushing[id.0 as usize])
+    }
+
+    /// The parameter of a function that pushes to its callers' tape. It is that function's tape from now on.
+    pub(crate) fn tape_param(&mut self, id: FunId) -> Option<flat::Param> {
+        let is_pushing = self.facts.pushing[id.0 as usize];
+        is_pushing.then(|| flat::Param { var: self.next_tape(), ty: TAPE })
+    }
+
+    /// Begins the tape of a function that has one.
+    pub(crate) fn begin_tape(&mut self, fun: &Fun) {
+        if fun.begins_tape() {
+            self.own.tape = Some(self.builder.bind("tape", TAPE, Op::Literal(vec![], Prim::F64)));
+        }
+    }
+
+    /// A name for the next version of the tape.
+    fn next_tape(&mut self) -> Var {
+        let tape = self.builder.vars.fresh("tape");
+        self.own.tape = Some(tape);
+        tape
+    }
+
+    fn tape(&self) -> Var {
+        self.own.tape.expect("internal error in flatten: nothing is pushed but in functions with a tape")
+    }
+
+    /// The tape as the last argument of a call, and its next version as the last result.
+    pub(crate) fn pass_tape(&mut self, callee: FunId, args: &mut Vec<Atom>, pat: &mut Vec<flat::Param>) {
+        if self.facts.pushing[callee.0 as usize] {
+            args.push(self.tape().into());
+            pat.push(flat::Param { var: self.next_tape(), ty: TAPE });
+        }
+    }
+
+    /// Builds a part of a branch: the versions of the tape before and behind it. Behind it the tape is as before.
+    pub(crate) fn with_tape<T>(
+        &mut self,
+        build: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<(T, Option<Var>)> {
+        let before = self.own.tape;
+        let built = build(self)?;
+        Ok((built, std::mem::replace(&mut self.own.tape, before)))
+    }
+
+    /// Makes the tape that two arms leave a result of their branch.
+    pub(crate) fn join_tapes(
+        &mut self,
+        pat: &mut Vec<flat::Param>,
+        arms: [(&mut flat::Block, Option<Var>); 2],
+    ) {
+        if arms.iter().all(|(_, tape)| *tape == self.own.tape) {
+            return;
+        }
+        for (block, tape) in arms {
+            block.results.extend(tape.map(Atom::Var));
+        }
+        pat.push(flat::Param { var: self.next_tape(), ty: TAPE });
+    }
+
+    pub(crate) fn push_row(&mut self, level: LevelId, stm: &Stm, row: Var) -> Result<()> {
+        let ty = self.types[&row].clone();
+        let size = ty.dims[0];
+        let data = self.canonical(level, &[row.into()])[0].var().expect("an array is a variable");
+        // The packed rows, for where each of them starts.
+        let packed = Param { var: self.builder.vars.fresh_like(row), ty };
+        self.adopt_canonical(level, std::slice::from_ref(&packed), &[flat::Param { var: data, ty: TAPE }]);
+        let before = self.tape();
+        let len = self.builder.array_length(before);
+        self.at(stm.span);
+        let tape = self.next_tape();
+        self.builder.emit(vec![flat::Param { var: tape, ty: TAPE }], Op::Concat(vec![before, data]));
+        let par_ir::Dim::Size(size) = size else { unreachable!("outermost dimensions are sizes") };
+        let end = self.add(self.arr(packed.var).start, self.ex(size));
+        let end = match self.shapes.is_root(level) {
+            true => {
+                let end = self.host(&end);
+                Ex::Atom(self.builder.host_op(BinOp::Add, len, end))
+            }
+            false => self.add(Ex::Atom(len), end),
+        };
+        self.bind_local(&stm.pat[0], end);
+        Ok(())
+    }
+
+    /// The function's tape as an array.
+    pub(crate) fn taken_tape(&mut self, p: &Param) {
+        debug_assert_eq!(p.ty.elem, Type::scalar(Prim::F64).elem);
+        self.env.insert(p.var, Rep::Array(Arr::whole(Src::Data(self.tape(), Prim::F64), vec![])));
+    }
+}
