@@ -1,6 +1,7 @@
-//! The functions that others call, and those that an entry point needs.
+//! The functions that others call, those that an entry point needs, and those that push to a tape of their callers.
 
 use crate::core::{Body, Exp, FunId, Program};
+use crate::effects::Effects;
 use crate::stack::deeper;
 use std::collections::HashSet;
 
@@ -44,7 +45,29 @@ impl Program {
     }
 }
 
+impl Program {
+    /// Per function, whether it pushes to the tape of its callers, itself or by a call.
+    pub fn pushing(&self) -> Vec<bool> {
+        let mut found = vec![false; self.funs.len()];
+        loop {
+            let next = self.funs.iter().map(|f| !f.begins_tape() && f.body.pushes(&found));
+            let next: Vec<bool> = next.collect();
+            if next == found {
+                return found;
+            }
+            found = next;
+        }
+    }
+}
+
 impl Body {
+    /// True if the body pushes to a tape, itself or by calling one of the functions that do.
+    pub fn pushes(&self, pushing: &[bool]) -> bool {
+        let mut callees = Vec::new();
+        self.callees(&mut callees);
+        self.has_tape() || callees.iter().any(|id| pushing[id.0 as usize])
+    }
+
     /// Adds the functions that the body calls.
     pub fn callees(&self, found: &mut Vec<FunId>) {
         for stm in &self.stms {

@@ -8,6 +8,7 @@ use par_runtime::{Array, Column, RuntimeError, Scalar};
 const RAGGED: &str = include_str!("programs/ragged.core");
 const SEQUENTIAL: &str = include_str!("programs/sequential.core");
 const UPDATES: &str = include_str!("programs/updates.core");
+const TAPES: &str = include_str!("programs/tapes.core");
 
 fn run(text: &str, fun: u32, args: Vec<Column>) -> Result<Vec<Column>, RuntimeError> {
     run_core(&parse_core(text).unwrap(), FunId(fun), args)
@@ -114,6 +115,16 @@ fn rows_of_a_literal() {
     assert_eq!(run(UPDATES, 2, vec![int(1)]).unwrap(), [int(1), i32s(&[9])]);
     let error = run(UPDATES, 2, vec![int(2)]).unwrap_err();
     assert_eq!(error.message, "index 2 is outside [0,2)");
+}
+
+/// Each call that has a tape begins it anew.
+#[test]
+fn tapes() {
+    let f64s = |xs: &[f64]| Column::Data(Array::from_slice(xs));
+    assert_eq!(run(TAPES, 1, vec![int(3)]).unwrap(), [size(6), f64s(&[0., 1., 1., 3., 3., 3.])]);
+    assert_eq!(run(TAPES, 1, vec![int(0)]).unwrap(), [size(0), f64s(&[])]);
+    let rows = vec![size(3), i64s(&[2, 0, 1])];
+    assert_eq!(run(TAPES, 2, rows).unwrap(), [size(3), offsets(&[0, 3, 3, 4]), f64s(&[0., 1., 1., 0.])]);
 }
 
 #[test]

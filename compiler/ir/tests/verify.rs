@@ -243,6 +243,22 @@ fn flat_scans_with_more_to_do() {
 }
 
 #[test]
+fn tapes() {
+    rejected(core("let (y_6: i64) = push i_4"), "i_4 has rank 0");
+    rejected(core("let (y_6: i64) = push xs_3"), "no f64s are pushed");
+    rejected(core("let (y_6: [i_4]f32) = tape i_4"), "has type [i_4]f32");
+    rejected(core("let (y_6: [n_0]f64) = tape c_5"), "the size has type bool");
+    let pushes = "let (z_6: [1i64]f64) = literal f64 [1.0f64] let (e_7: i64) = push z_6";
+    let looping =
+        format!("let (k_8: i64) = loop (a_9: i64 = i_4) for j_10: i64 < n_0 do {{ {pushes} in (e_7) }}");
+    rejected(core(&looping), "a loop pushes to a tape");
+    assert_eq!(core(pushes), Ok(()));
+    let entry = format!("fun f@0 (n_0: i64) -> () entry f (n: i64) -> () {{ {pushes} in () }}");
+    let parsed = parse_core(&entry).unwrap();
+    rejected(verify_core(&parsed), "an entry point pushes to no tape");
+}
+
+#[test]
 fn sorts() {
     rejected(core("let (y_6: [n_0]u32) = sort (xs_3)"), "the bound variable has type");
     rejected(core("let (y_6: [n_0][~s_1]f32) = sort (xss_2)"), "no scalars are sorted");

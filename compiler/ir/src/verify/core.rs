@@ -11,6 +11,7 @@
 //!    results, neutral elements fit (see `soac`).
 //! 7. A function's, lambda's, arm's and loop's body results in what its type says; calls fit the function.
 //! 8. The parameters and results of an entry are its types' columns.
+//! 9. Nothing is pushed to a tape in a loop, nor in an entry point that has none.
 //!
 //! Dimensions are compared where that is certain: two different constants are a mistake, two variables need not be.
 
@@ -29,6 +30,24 @@ pub fn verify_core(program: &Program) -> std::result::Result<(), String> {
     let mut checker = Checker { funs: &program.funs, scope: Scope::new(&program.vars) };
     for fun in &program.funs {
         checker.fun(fun).map_err(|e| e.message(&fun.name))?;
+    }
+    let pushing = program.pushing();
+    for (fun, is_pushing) in program.funs.iter().zip(&pushing) {
+        let with_tape =
+            ensure(fun.entry.is_none() || !is_pushing, || "an entry point pushes to no tape".into());
+        with_tape.and_then(|()| loops_push_nothing(&fun.body, &pushing)).map_err(|e| e.message(&fun.name))?;
+    }
+    Ok(())
+}
+
+/// Invariant 9, of the loops in a body.
+fn loops_push_nothing(body: &Body, pushing: &[bool]) -> Result {
+    for exp in body.stms.iter().map(|s| &s.exp) {
+        for inner in exp.bodies() {
+            let is_loop = matches!(exp, Exp::Loop { .. });
+            ensure(!is_loop || !inner.pushes(pushing), || "a loop pushes to a tape".into())?;
+            deeper(|| loops_push_nothing(inner, pushing))?;
+        }
     }
     Ok(())
 }

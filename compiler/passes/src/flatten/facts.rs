@@ -1,6 +1,6 @@
 //! Facts about the program that is flattened, found before and never changed.
 
-use super::{Options, forwarded, lengths, local, tape};
+use super::{Options, forwarded, lengths, local};
 use par_ir::Var;
 use par_ir::alias;
 use par_ir::core::{FunId, Program};
@@ -38,7 +38,7 @@ impl<'a> Facts<'a> {
             live_after_update: alias::live_after_update(source),
             lengths: lengths::of_program(source),
             reachable: local::reachable(source),
-            pushing: tape::pushing(source),
+            pushing: source.pushing(),
         }
     }
 }

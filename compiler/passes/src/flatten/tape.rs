@@ -15,8 +15,7 @@ use super::ex::Ex;
 use super::nest::LevelId;
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
-use par_ir::core::{Body, Fun, FunId, Param, Program, Stm};
-use par_ir::effects::Effects;
+use par_ir::core::{Body, Fun, FunId, Param, Stm};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::prim::BinOp;
 use par_ir::{Atom, Prim, Type, Var};
@@ -24,29 +23,10 @@ use par_ir::{Atom, Prim, Type, Var};
 /// The type of a tape.
 const TAPE: Ty = Ty::Array(Prim::F64);
 
-/// Per function: whether it pushes to the tape of its callers.
-pub(super) fn pushing(program: &Program) -> Vec<bool> {
-    let mut found: Vec<bool> = program.funs.iter().map(|f| f.body.has_tape() && !f.begins_tape()).collect();
-    loop {
-        let calls = |f: &Fun| {
-            let mut callees = Vec::new();
-            f.body.callees(&mut callees);
-            !f.begins_tape() && callees.iter().any(|id| found[id.0 as usize])
-        };
-        let next: Vec<bool> = program.funs.iter().zip(&found).map(|(f, found)| *found || calls(f)).collect();
-        if next == found {
-            return found;
-        }
-        found = next;
-    }
-}
-
 impl Flattener<'_> {
     /// True if a body pushes to a tape, itself or by a call.
     pub(crate) fn pushes(&self, body: &Body) -> bool {
-        let mut callees = Vec::new();
-        body.callees(&mut callees);
-        body.has_tape() || callees.iter().any(|id| self.facts.pushing[id.0 as usize])
+        body.pushes(&self.facts.pushing)
     }
 
     /// The parameter of a function that pushes to its callers' tape. It is that function's tape from now on.
