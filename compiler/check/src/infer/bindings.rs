@@ -113,6 +113,9 @@ impl Cx<'_> {
             self.calls_itself(&def.name, another);
         }
         let ty = self.types.resolve(&ty);
+        if self.has_open_scalars(&ty) {
+            self.component.of_one_type.insert(name);
+        }
         self.scoped(|cx| {
             let scheme = Scheme { vars: vars.clone(), ty };
             cx.env.bind(&def.name.name, Binding::Value { id: name, scheme });

@@ -9,14 +9,19 @@ impl Cx<'_> {
     /// Notes which parameters of a definition have types that are about to be chosen.
     pub(super) fn note_defaults(&mut self, id: DefId, params: &[Pat]) {
         for (i, param) in params.iter().enumerate() {
-            let mut leaves = Vec::new();
-            self.types.leaves(&param.ty, &mut leaves);
-            let is_open =
-                |t: &Ty| matches!(t, Ty::Meta(m) if matches!(self.types.class(*m), Some(Class::Prims(_))));
-            if leaves.iter().any(is_open) {
+            if self.has_open_scalars(&param.ty) {
                 self.checked.defaulted.insert((id, i));
             }
         }
+    }
+
+    /// True if a type has scalars of which it is not known yet which of some types they have.
+    pub(super) fn has_open_scalars(&self, ty: &Ty) -> bool {
+        let mut leaves = Vec::new();
+        self.types.leaves(ty, &mut leaves);
+        let is_open =
+            |t: &Ty| matches!(t, Ty::Meta(m) if matches!(self.types.class(*m), Some(Class::Prims(_))));
+        leaves.iter().any(is_open)
     }
 
     /// W0207, where a parameter's type matters to callers most: an entry point has input of it, a recursive function is no
@@ -53,6 +58,15 @@ impl Cx<'_> {
 
     /// For an argument that does not fit a parameter of which nothing says the type.
     pub(super) fn default_of_parameter(&self, f: &Expr, arg: &Expr, at: usize) -> Option<String> {
+        if let ExprKind::Local(id) = f.kind {
+            let name = &self.locals[id.0 as usize];
+            let note = || {
+                format!(
+                    "numbers in the local function `{name}` are of one type, the same in all its uses: write a function for each type"
+                )
+            };
+            return self.component.of_one_type.contains(&id).then(note);
+        }
         let ExprKind::Def(id, _) = f.kind else { return None };
         let def =
             self.defs[id.0 as usize].written().filter(|_| self.checked.defaulted.contains(&(id, at)))?;

@@ -143,6 +143,8 @@ struct Component {
     literals: Vec<literals::Number>,
     pending: Vec<pending::Pending>,
     holes: Vec<holes::Hole>,
+    /// Local functions of whose numbers nothing says the type where they are defined.
+    of_one_type: HashSet<LocalId>,
 }
 
 /// Abbreviations of types.
