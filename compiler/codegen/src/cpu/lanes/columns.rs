@@ -49,7 +49,10 @@ pub fn interleaving(p: Prim, step: i64, size: Size) -> Option<usize> {
         _ => tuning::LANES_COLUMN as usize,
     };
     match p.size() {
-        1 if is_byte(p) && size.bytes == BYTES => (left <= most).then_some(3 * (halvings + left - 1)),
+        // The columns that are put together, or taken apart, are full.
+        1 if is_byte(p) && size.bytes == BYTES => {
+            (left <= most && size.lanes.is_multiple_of(BYTES)).then_some(3 * (halvings + left - 1))
+        }
         1 if is_byte(p) && left == 1 => (step <= 4).then_some(2 + halvings),
         1 if is_byte(p) => (step <= tuning::LANES_COLUMN && size.lanes.is_multiple_of(size.bytes))
             .then_some(3 * step as usize),
