@@ -11,6 +11,7 @@ use oracle::Oracle;
 use par::Backend;
 use par_fuzz::judge::{Finding, Kind, Limits, Verdict, judge};
 use par_fuzz::{Case, generate, golden, mutate, shrink, watch};
+use par_runtime::simd::{self, Level};
 use report::Summary;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 const AFTER_HELP: &str = "\
 Every program is well-typed and ends. It is run by the reference interpreter as it was written, by both interpreters
 after every pass, and as machine code with one and two threads; values must be equal, and a call must fail everywhere or
-nowhere. A disagreement is shrunk to a small program with the reference's answer as its test.
+nowhere. Levels of vector instructions take turns, or `--simd` names one. A disagreement is shrunk to a small program with the reference's answer as its test.
 
 Examples:
     par fuzz                              a minute of programs
@@ -93,7 +94,8 @@ pub fn fuzz(args: &Args) -> Result<Status, Status> {
     if args.print || args.coverage {
         return report::look(args.coverage, seeds(args).map_while(|s| make(args, &sources, s)));
     }
-    let mut campaign = Campaign { args, oracle: Oracle::start()?, summary: Summary::default() };
+    let oracles = levels().into_iter().map(Oracle::start).collect::<Result<_, _>>()?;
+    let mut campaign = Campaign { args, oracles, summary: Summary::default() };
     let end = Instant::now() + Duration::from_secs(args.seconds);
     for seed in seeds(args).take_while(|_| Instant::now() < end) {
         if let Some(case) = make(args, &sources, seed) {
@@ -101,6 +103,12 @@ pub fn fuzz(args: &Args) -> Result<Status, Status> {
         }
     }
     Ok(campaign.summary.finish())
+}
+
+/// The levels of vector instructions that programs are compiled for in turns: all that the processor has, or the one that is asked for.
+fn levels() -> Vec<Level> {
+    let (highest, is_given) = (simd::level(), std::env::var_os(simd::VARIABLE).is_some());
+    Level::ALL.into_iter().filter(|level| *level == highest || *level < highest && !is_given).collect()
 }
 
 /// Without a number of programs there are more than the time allows.
@@ -138,13 +146,20 @@ fn make(args: &Args, originals: &[Case], seed: u64) -> Option<Case> {
 
 struct Campaign<'a> {
     args: &'a Args,
-    oracle: Oracle,
+    /// For each level of vector instructions.
+    oracles: Vec<Oracle>,
     summary: Summary,
 }
 
 impl Campaign<'_> {
+    /// The judge of a program.
+    fn oracle(&mut self, seed: u64) -> &mut Oracle {
+        let turn = seed as usize % self.oracles.len();
+        &mut self.oracles[turn]
+    }
+
     fn one(&mut self, seed: u64, case: &Case) -> Result<(), Status> {
-        let verdict = self.oracle.ask(case)?;
+        let verdict = self.oracle(seed).ask(case)?;
         let is_new = self.summary.add(seed, &verdict);
         if let Verdict::Finding(finding) = verdict
             && is_new
@@ -161,7 +176,7 @@ impl Campaign<'_> {
         let mut broken = None;
         let time = Duration::from_secs(self.args.shrink);
         let (small, finding) = shrink::shrink(case, finding, time, &mut |case| {
-            self.oracle.ask(case).unwrap_or_else(|status| {
+            self.oracle(seed).ask(case).unwrap_or_else(|status| {
                 broken = Some(status);
                 Verdict::Agreed { calls: 0, failed: 0, skipped: 0, told: 0 }
             })

@@ -3,6 +3,7 @@
 use crate::status::{self, Status};
 use par_fuzz::judge::{Finding, Kind, Verdict};
 use par_fuzz::{Case, watch};
+use par_runtime::simd::{self, Level};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -13,18 +14,20 @@ const LIMIT: Duration = Duration::from_secs(400);
 
 /// A running judge.
 pub struct Oracle {
+    level: Level,
     child: Child,
     input: ChildStdin,
     output: Receiver<String>,
 }
 
 impl Oracle {
-    /// Starts the process.
-    pub fn start() -> Result<Oracle, Status> {
+    /// Starts the process, whose machine code has vector instructions up to a level.
+    pub fn start(level: Level) -> Result<Oracle, Status> {
         let failed = |e: &dyn std::fmt::Display| status::fail(&format!("the judge cannot be started: {e}"));
         let command = crate::this_command().map_err(|e| failed(&e))?;
         let mut child = Command::new(command)
             .args(["fuzz", "--worker"])
+            .env(simd::VARIABLE, level.name())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -39,7 +42,7 @@ impl Oracle {
             // After a timeout nobody listens.
             lines.map(|line| sender.send(line)).take_while(Result::is_ok).for_each(drop);
         });
-        Ok(Oracle { child, input, output })
+        Ok(Oracle { level, child, input, output })
     }
 
     /// The verdict on a case.
@@ -56,7 +59,7 @@ impl Oracle {
             Err(RecvTimeoutError::Disconnected) => (Kind::Crash, "the process ended".to_string()),
         };
         let ended = self.stop();
-        *self = Oracle::start()?;
+        *self = Oracle::start(self.level)?;
         let message = if kind == Kind::Crash { format!("{message}: {ended}") } else { message };
         Ok(Verdict::Finding(Finding { kind, stage: "process".into(), message, call: None }))
     }
