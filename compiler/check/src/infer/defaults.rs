@@ -56,17 +56,28 @@ impl Cx<'_> {
         self.diags.push(diag.note(format!("write what is meant: {}", written.join(" "))));
     }
 
+    /// For an argument of a local function that fits its parameter but for the type of numbers.
+    pub(super) fn of_one_type(&self, f: &Expr, param: &Ty, arg: &Expr) -> Option<String> {
+        let ExprKind::Local(id) = f.kind else { return None };
+        if !self.component.of_one_type.contains(&id) || !self.differ_in_scalars(param, &arg.ty) {
+            return None;
+        }
+        let name = &self.locals[id.0 as usize];
+        Some(format!(
+            "numbers in the local function `{name}` are of one type, the same in all its uses: write a function for each type"
+        ))
+    }
+
+    /// True for scalars, and for arrays of them of the same rank.
+    fn differ_in_scalars(&self, a: &Ty, b: &Ty) -> bool {
+        match (self.types.shallow(a), self.types.shallow(b)) {
+            (Ty::Array(_, a), Ty::Array(_, b)) => self.differ_in_scalars(&a, &b),
+            (a, b) => [a, b].iter().all(|t| matches!(t, Ty::Prim(_) | Ty::Meta(_))),
+        }
+    }
+
     /// For an argument that does not fit a parameter of which nothing says the type.
     pub(super) fn default_of_parameter(&self, f: &Expr, arg: &Expr, at: usize) -> Option<String> {
-        if let ExprKind::Local(id) = f.kind {
-            let name = &self.locals[id.0 as usize];
-            let note = || {
-                format!(
-                    "numbers in the local function `{name}` are of one type, the same in all its uses: write a function for each type"
-                )
-            };
-            return self.component.of_one_type.contains(&id).then(note);
-        }
         let ExprKind::Def(id, _) = f.kind else { return None };
         let def =
             self.defs[id.0 as usize].written().filter(|_| self.checked.defaulted.contains(&(id, at)))?;

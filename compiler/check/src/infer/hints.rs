@@ -218,7 +218,8 @@ impl Cx<'_> {
         at: usize,
     ) -> Diagnostic {
         let arg = &args[at];
-        if let Some(note) = self.default_of_parameter(f, arg, at) {
+        let of_type = || self.of_one_type(f, param, arg);
+        if let Some(note) = self.default_of_parameter(f, arg, at).or_else(of_type) {
             return diag.note(note);
         }
         let text = args[..at].iter().find_map(|a| text_of_one(self.sources.text(a.span)));

@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 const AFTER_HELP: &str = "\
 Every program is well-typed and ends. It is run by the reference interpreter as it was written, by both interpreters
 after every pass, and as machine code with one and two threads; values must be equal, and a call must fail everywhere or
-nowhere. Levels of vector instructions take turns, or `--simd` names one. A disagreement is shrunk to a small program with the reference's answer as its test.
+nowhere. Levels of vector instructions take turns, or `--simd` names one. A disagreement is shrunk to a small program
+with the reference's answer as its test.
 
 Examples:
     par fuzz                              a minute of programs

@@ -18,7 +18,7 @@ use super::{Flattener, Result};
 use par_ir::core::{Body, Fun, FunId, Param, Stm};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::prim::BinOp;
-use par_ir::{Atom, Prim, Type, Var};
+use par_ir::{Atom, Dim, Prim, Var};
 
 /// The type of a tape.
 const TAPE: Ty = Ty::Array(Prim::F64);
@@ -61,7 +61,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// Builds a part of a branch: the versions of the tape before and behind it. Behind it the tape is as before.
+    /// Builds a part of a branch: what was built, and the tape behind it. Here the tape stays as it was.
     pub(crate) fn with_tape<T>(
         &mut self,
         build: impl FnOnce(&mut Self) -> Result<T>,
@@ -86,9 +86,10 @@ impl Flattener<'_> {
         pat.push(flat::Param { var: self.next_tape(), ty: TAPE });
     }
 
+    /// Appends the rows of all positions to the tape.
     pub(crate) fn push_row(&mut self, level: LevelId, stm: &Stm, row: Var) -> Result<()> {
         let ty = self.types[&row].clone();
-        let size = ty.dims[0];
+        let Dim::Size(size) = ty.dims[0] else { unreachable!("outermost dimensions are sizes") };
         let data = self.canonical(level, &[row.into()])[0].var().expect("an array is a variable");
         // The packed rows, for where each of them starts.
         let packed = Param { var: self.builder.vars.fresh_like(row), ty };
@@ -98,7 +99,6 @@ impl Flattener<'_> {
         self.at(stm.span);
         let tape = self.next_tape();
         self.builder.emit(vec![flat::Param { var: tape, ty: TAPE }], Op::Concat(vec![before, data]));
-        let par_ir::Dim::Size(size) = size else { unreachable!("outermost dimensions are sizes") };
         let end = self.add(self.arr(packed.var).start, self.ex(size));
         let end = match self.shapes.is_root(level) {
             true => {
@@ -113,7 +113,6 @@ impl Flattener<'_> {
 
     /// The function's tape as an array.
     pub(crate) fn taken_tape(&mut self, p: &Param) {
-        debug_assert_eq!(p.ty.elem, Type::scalar(Prim::F64).elem);
         self.env.insert(p.var, Rep::Array(Arr::whole(Src::Data(self.tape(), Prim::F64), vec![])));
     }
 }
