@@ -122,6 +122,9 @@ fn plain(exp: &Exp) -> &'static str {
         Exp::Total(_) => "total",
         Exp::Push(_) => "push",
         Exp::Tape(_) => "tape",
+        Exp::Accumulate(_) => "accumulate",
+        Exp::Add { .. } => "add",
+        Exp::Accumulated(_) => "accumulated",
         Exp::Sort { .. } => "sort",
         _ => "other",
     }

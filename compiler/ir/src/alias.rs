@@ -22,6 +22,7 @@ pub fn root_unless(body: &Body, v: Var, barriers: &dyn Fn(Var) -> bool) -> Optio
     let before = match &stm.exp {
         Exp::Update { arr, .. } => *arr,
         Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => dests[i],
+        Exp::Accumulated(acc) => accumulated(body, *acc)?,
         Exp::Atom(a) => a.var()?,
         Exp::Loop { params, .. } => params[i].1.var()?,
         Exp::If { then, other, .. } => {
@@ -31,6 +32,14 @@ pub fn root_unless(body: &Body, v: Var, barriers: &dyn Fn(Var) -> bool) -> Optio
         _ => return None,
     };
     root_unless(body, before, barriers)
+}
+
+/// The array that an accumulator begins with, if that stands in the body.
+fn accumulated(body: &Body, acc: Var) -> Option<Var> {
+    body.stms.iter().find_map(|s| match s.exp {
+        Exp::Accumulate(dest) if s.pat[0].var == acc => Some(dest),
+        _ => None,
+    })
 }
 
 /// The array that `v` is another view of, or a part, as these statements bind it.
@@ -59,6 +68,7 @@ pub fn updated_itself(exp: &Exp, out: &mut Vec<Var>) {
     match exp {
         Exp::Update { arr, .. } => out.push(*arr),
         Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => out.extend(dests),
+        Exp::Accumulate(dest) => out.push(*dest),
         Exp::Loop { params, .. } => out.extend(params.iter().filter_map(|(_, init)| init.var())),
         Exp::Call(_, args) => out.extend(args.iter().filter_map(|a| a.var())),
         _ => {}

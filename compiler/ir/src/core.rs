@@ -82,7 +82,7 @@ impl Clone for Body {
     }
 }
 
-/// `let pat = exp`. A `Check` and a `Trace` have an empty pattern.
+/// `let pat = exp`. A `Check`, a `Trace` and an `Add` have an empty pattern.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub struct Stm {
@@ -309,6 +309,21 @@ pub enum Exp {
     Push(Var),
     /// The first so many numbers of the tape that begins, empty, with each call of this function. All are on it.
     Tape(Atom),
+    /// Begins an accumulator with the elements of an array of rank 1: binds it, and the place of the first element in it (two accumulators
+    /// that begin in rows of a map may be parts of one).
+    Accumulate(Var),
+    /// Adds to an accumulator: values at places, which are its own. Those at negative places are ignored, and all if it has no elements. Binds
+    /// nothing. An accumulator is passed to calls, and is a variable of nothing else.
+    Add {
+        /// The accumulator.
+        acc: Var,
+        /// `i64`s, rank 1.
+        places: Var,
+        /// As many numbers.
+        values: Var,
+    },
+    /// The array that an accumulator, which was begun in the same body, has become. It is not used any more.
+    Accumulated(Var),
     /// Numbers in ascending order, every NaN behind all others. Binds them, and what came with each, in that order; equal numbers, which both
     /// zeros are, keep their order.
     Sort {
@@ -320,6 +335,11 @@ pub enum Exp {
 }
 
 impl Fun {
+    /// True if the function adds to accumulators of its callers.
+    pub fn takes_accumulators(&self) -> bool {
+        self.params.iter().any(|p| p.ty.is_acc())
+    }
+
     /// True if a tape begins with each call of the function.
     pub fn begins_tape(&self) -> bool {
         self.body.stms.iter().any(|s| matches!(s.exp, Exp::Tape(_)))

@@ -6,6 +6,7 @@
 //! loop (v = x) while { … } …      may diverge
 //! trace x                         shows a value
 //! push xs                         writes to a tape
+//! add acc is xs                   adds to an accumulator
 //! map (\i -> check …) is          may fail, because its lambda may
 //! xs[i]                           cannot fail: a check before it has seen to that
 //! ```
@@ -26,7 +27,8 @@ const DIVERGES: Kinds = Kinds(2);
 const CALLS: Kinds = Kinds(1 | 2);
 const SHOWS: Kinds = Kinds(4);
 const TAPES: Kinds = Kinds(8);
-const ANY: Kinds = Kinds(1 | 2 | 4 | 8);
+const ADDS: Kinds = Kinds(16);
+const ANY: Kinds = Kinds(1 | 2 | 4 | 8 | 16);
 
 impl Kinds {
     fn meets(self, other: Kinds) -> bool {
@@ -59,7 +61,12 @@ pub trait Effects {
         self.has(TAPES)
     }
 
-    /// True if it may fail, diverge, show a value or have a tape. For code that is removed, moved past other code, or duplicated.
+    /// True if it begins, ends or adds to an accumulator, itself. For code that must run as a whole.
+    fn has_accumulator(&self) -> bool {
+        self.has(ADDS)
+    }
+
+    /// True if it may fail, diverge, show a value, have a tape or an accumulator. For code that is removed, moved past other code, or duplicated.
     fn has_effect(&self) -> bool {
         self.has(ANY)
     }
@@ -90,6 +97,7 @@ impl Effects for Exp {
             Exp::Call(..) => CALLS.meets(kinds),
             Exp::Trace { .. } => SHOWS.meets(kinds),
             Exp::Push(_) | Exp::Tape(_) => TAPES.meets(kinds),
+            Exp::Accumulate(_) | Exp::Add { .. } | Exp::Accumulated(_) => ADDS.meets(kinds),
             Exp::Loop { form: core::LoopForm::While(_), .. } => DIVERGES.meets(kinds),
             _ => false,
         };

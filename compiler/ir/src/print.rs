@@ -116,6 +116,7 @@ impl<'a> Writer<'a> {
         match ty.elem {
             Elem::Prim(p) => self.push(p.name()),
             Elem::Desc => self.push("desc"),
+            Elem::Acc(p) => self.push(&format!("acc {}", p.name())),
         }
     }
 

@@ -136,9 +136,11 @@ pub enum Elem {
     Prim(Prim),
     /// Row lengths: the type is a descriptor's, `dims` are the dimensions of its rows.
     Desc,
+    /// An accumulator of such numbers ([`crate::core::Exp::Accumulate`]); it has no dimensions.
+    Acc(Prim),
 }
 
-/// A CORE type: scalar (`dims` empty), array, or descriptor.
+/// A CORE type: scalar (`dims` empty), array, descriptor, or accumulator.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]
 pub struct Type {
@@ -168,12 +170,17 @@ impl Type {
         Type { dims, elem: Elem::Desc }
     }
 
+    /// An accumulator.
+    pub fn acc(p: Prim) -> Type {
+        Type { dims: Vec::new(), elem: Elem::Acc(p) }
+    }
+
     /// Number of dimensions; 0 for a scalar.
     pub fn rank(&self) -> usize {
         self.dims.len()
     }
 
-    /// A scalar of primitive type.
+    /// A scalar of primitive type, or an accumulator, which has no dimensions either.
     pub fn is_scalar(&self) -> bool {
         self.dims.is_empty()
     }
@@ -188,10 +195,15 @@ impl Type {
         self.elem == Elem::Desc
     }
 
+    /// An accumulator.
+    pub fn is_acc(&self) -> bool {
+        matches!(self.elem, Elem::Acc(_))
+    }
+
     /// Scalar type of the elements (`i64` for descriptors: their lengths).
     pub fn prim(&self) -> Prim {
         match self.elem {
-            Elem::Prim(p) => p,
+            Elem::Prim(p) | Elem::Acc(p) => p,
             Elem::Desc => Prim::I64,
         }
     }

@@ -9,6 +9,7 @@ const RAGGED: &str = include_str!("programs/ragged.core");
 const SEQUENTIAL: &str = include_str!("programs/sequential.core");
 const UPDATES: &str = include_str!("programs/updates.core");
 const TAPES: &str = include_str!("programs/tapes.core");
+const SUMS: &str = include_str!("programs/accumulators.core");
 
 fn run(text: &str, fun: u32, args: Vec<Column>) -> Result<Vec<Column>, RuntimeError> {
     run_core(&parse_core(text).unwrap(), FunId(fun), args)
@@ -125,6 +126,17 @@ fn tapes() {
     assert_eq!(run(TAPES, 1, vec![int(0)]).unwrap(), [size(0), f64s(&[])]);
     let rows = vec![size(3), i64s(&[2, 0, 1])];
     assert_eq!(run(TAPES, 2, rows).unwrap(), [size(3), offsets(&[0, 3, 3, 4]), f64s(&[0., 1., 1., 0.])]);
+}
+
+/// What calls add to, in rows of a map, and in loops and branches.
+#[test]
+fn accumulators() {
+    let f64s = |xs: &[f64]| Column::Data(Array::from_slice(xs));
+    let args = vec![size(3), f64s(&[1., 2., 3.]), size(4), i64s(&[2, 0, 3, 1])];
+    assert_eq!(run(SUMS, 1, args).unwrap(), [size(3), f64s(&[5., 8., 9.])]);
+    let rows = vec![size(3), offsets(&[0, 2, 2, 3]), f64s(&[10., 20., 30.]), int(2)];
+    let sums = [size(3), offsets(&[0, 2, 2, 3]), f64s(&[15., 24., 33.])];
+    assert_eq!(run(SUMS, 2, rows).unwrap(), sums);
 }
 
 #[test]

@@ -5,11 +5,12 @@ use par_ir::print::{print_core, print_core_with_spans, print_flat, print_flat_wi
 use par_ir::verify::{verify_core, verify_flat};
 use par_runtime::{CheckKind, Span};
 
-const CORE: [&str; 4] = [
+const CORE: [&str; 5] = [
     include_str!("programs/ragged.core"),
     include_str!("programs/sequential.core"),
     include_str!("programs/updates.core"),
     include_str!("programs/tapes.core"),
+    include_str!("programs/accumulators.core"),
 ];
 const FLAT: &str = include_str!("programs/kernels.flat");
 

@@ -243,6 +243,28 @@ fn flat_scans_with_more_to_do() {
 }
 
 #[test]
+fn accumulators() {
+    let begun = "let (z_6: [1i64]f64) = literal f64 [1.0f64] let (a_7: acc f64, b_8: i64) = accumulate z_6 ";
+    let ended = "let (y_9: [1i64]f64) = accumulated a_7 ";
+    let with = |inside: &str| core(&format!("{begun}{inside}{ended}"));
+    assert_eq!(with("let (is_10: [1i64]i64) = literal i64 [b_8] add a_7 (is_10, z_6) "), Ok(()));
+    rejected(with("add a_7 (z_6, z_6) "), "the places has type f64");
+    rejected(with("add a_7 (xs_3, z_6) "), "the places");
+    rejected(with("add b_8 (z_6, z_6) "), "the places");
+    rejected(core(begun), "an accumulator does not end");
+    rejected(
+        core(&format!("{begun}{ended}let (w_10: [1i64]f64) = accumulated a_7 ")),
+        "ends in another body",
+    );
+    rejected(core("let (a_7: acc f64, b_8: i64) = accumulate i_4"), "i_4 has rank 0");
+    rejected(core("let (y_6: [1i64]f64) = accumulated i_4"), "i_4 is no accumulator");
+    let looping = "let (c_10: acc f64) = loop (d_11: acc f64 = a_7) for j_12: i64 < n_0 do { in (d_11) } ";
+    rejected(with(looping), "a body results in an accumulator");
+    let entry = "fun f@0 (a_0: acc f64) -> () entry f (n: i64) -> () { in () }";
+    assert!(verify_core(&parse_core(entry).unwrap()).is_err());
+}
+
+#[test]
 fn tapes() {
     rejected(core("let (y_6: i64) = push i_4"), "i_4 has rank 0");
     rejected(core("let (y_6: i64) = push xs_3"), "no f64s are pushed");

@@ -47,7 +47,7 @@ fn mark(found: &mut HashSet<Var>, a: Atom) {
 fn body(b: &Body, calls: Option<&Program>, found: &mut HashSet<Var>) {
     for stm in b.stms.iter().rev() {
         match &stm.exp {
-            Exp::Update { arr, .. } => drop(found.insert(*arr)),
+            Exp::Update { arr, .. } | Exp::Accumulate(arr) => drop(found.insert(*arr)),
             Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => found.extend(dests),
             Exp::Atom(a) if found.contains(&stm.pat[0].var) => mark(found, *a),
             Exp::Flatten(a) | Exp::Unflatten(a) if found.contains(&stm.pat[0].var) => drop(found.insert(*a)),
@@ -109,7 +109,7 @@ fn live_in(b: &Body, mut live: HashSet<Var>, found: &mut HashSet<Var>) {
     for stm in b.stms.iter().rev() {
         let used_later = |v: &Var| live.contains(v);
         match &stm.exp {
-            Exp::Update { arr, .. } => found.extend(Some(*arr).filter(used_later)),
+            Exp::Update { arr, .. } | Exp::Accumulate(arr) => found.extend(Some(*arr).filter(used_later)),
             Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => {
                 found.extend(dests.iter().copied().filter(used_later));
             }

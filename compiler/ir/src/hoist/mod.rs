@@ -286,6 +286,7 @@ impl Scope<'_> {
             }
             Exp::Atom(_) | Exp::Check { .. } | Exp::Trace { .. } | Exp::Call(..) | Exp::Slice { .. } => false,
             Exp::Update { .. } | Exp::Unflatten(_) | Exp::MakeDesc(_) | Exp::Push(_) | Exp::Tape(_) => false,
+            Exp::Accumulate(_) | Exp::Add { .. } | Exp::Accumulated(_) => false,
         }
     }
 

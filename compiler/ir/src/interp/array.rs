@@ -6,6 +6,7 @@ use super::sort;
 use super::value::Val;
 use super::{Outcome, internal};
 use crate::core::{Exp, FunId, Stm};
+use crate::prim::{BinOp, PrimOp};
 use crate::ty::{Atom, Dim, Type, Var};
 use par_runtime::{Array, CheckKind, RuntimeError, Span};
 use std::rc::Rc;
@@ -29,6 +30,23 @@ impl Machine<'_> {
                 let row = [0, arrays[0].len() as i64];
                 let sorted = sort::rows(&self.memory, &row, &arrays, stm.span)?;
                 Ok(sorted.into_iter().map(Val::Leaf).collect())
+            }
+            Exp::Accumulate(dest) => {
+                let dest = self.get(*dest).array()?;
+                self.release(stm);
+                self.accumulators.push(Some(dest));
+                Ok(vec![Val::i64(self.accumulators.len() as i64 - 1), Val::i64(0)])
+            }
+            Exp::Add { acc, places, values } => {
+                self.add(*acc, *places, *values)?;
+                Ok(vec![])
+            }
+            Exp::Accumulated(acc) => {
+                let made = self.accumulator(*acc)?.take();
+                while let Some(None) = self.accumulators.last() {
+                    self.accumulators.pop();
+                }
+                made.map_or_else(|| internal("an accumulator has ended"), |a| Ok(vec![Val::Leaf(a)]))
             }
             _ => match stm.pat.as_slice() {
                 [p] => Ok(vec![self.array_exp(stm, &p.ty)?]),
@@ -107,6 +125,29 @@ impl Machine<'_> {
             }
             _ => internal("not an operation on arrays"),
         }
+    }
+
+    fn accumulator(&mut self, acc: Var) -> Outcome<&mut Option<Array>> {
+        let number = self.integer(acc.into())? as usize;
+        self.accumulators.get_mut(number).map_or_else(|| internal("no accumulator"), Ok)
+    }
+
+    fn add(&mut self, acc: Var, places: Var, values: Var) -> Outcome<()> {
+        let (places, values) = (self.get(places).integers(), self.get(values).array()?);
+        self.work += places.len() as u64;
+        let Some(sums) = self.accumulator(acc)? else { return internal("an accumulator has ended") };
+        for (i, place) in places.into_iter().enumerate() {
+            if place < 0 || sums.is_empty() {
+                continue;
+            }
+            let place = place as usize;
+            if place >= sums.len() {
+                return internal("a place outside of an accumulator");
+            }
+            let sum = PrimOp::Bin(BinOp::Add, sums.prim()).eval(&[sums.get(place), values.get(i)]);
+            sums.set(place, sum);
+        }
+        Ok(())
     }
 
     /// The arrays of a sort.

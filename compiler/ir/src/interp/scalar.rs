@@ -31,6 +31,8 @@ pub(super) struct Machine<'a> {
     pub(super) trail: Trail,
     /// Of the functions being run, the innermost last.
     pub(super) tapes: Vec<Array>,
+    /// Accumulators; a variable has the number of one.
+    pub(super) accumulators: Vec<Option<Array>>,
 }
 
 impl<'a> Machine<'a> {
@@ -47,6 +49,7 @@ impl<'a> Machine<'a> {
             traces: Traces::default(),
             trail: Trail::default(),
             tapes: Vec::new(),
+            accumulators: Vec::new(),
         }
     }
 

@@ -36,7 +36,11 @@ impl Parser {
 
     fn ty(&mut self) -> Result<Type> {
         let dims = self.dims()?;
-        let elem = if self.accept_word("desc") { Elem::Desc } else { Elem::Prim(self.prim()?) };
+        let elem = match () {
+            () if self.accept_word("desc") => Elem::Desc,
+            () if self.accept_word("acc") => Elem::Acc(self.prim()?),
+            () => Elem::Prim(self.prim()?),
+        };
         Ok(Type { dims, elem })
     }
 
@@ -47,7 +51,7 @@ impl Parser {
 
     pub(super) fn core_stm(&mut self) -> Result<Stm> {
         let mut pat = Vec::new();
-        if !(self.is_word("check") || self.is_word("trace")) {
+        if !(self.is_word("check") || self.is_word("trace") || self.is_word("add")) {
             self.expect_word("let")?;
             pat = self.list("(", ")", Self::core_param)?;
             self.expect("=")?;
@@ -194,6 +198,15 @@ impl Parser {
             "total" => Exp::Total(self.var()?),
             "push" => Exp::Push(self.var()?),
             "tape" => Exp::Tape(self.atom()?),
+            "accumulate" => Exp::Accumulate(self.var()?),
+            "add" => {
+                let acc = self.var()?;
+                let [places, values] = *self.variables()?.as_slice() else {
+                    return Err("places and values are added".into());
+                };
+                Exp::Add { acc, places, values }
+            }
+            "accumulated" => Exp::Accumulated(self.var()?),
             "sort" => {
                 let (keys, values) = self.sorted()?;
                 Exp::Sort { keys, values }

@@ -70,7 +70,8 @@ impl Writer<'_> {
     }
 
     pub(super) fn core_stm(&mut self, stm: &Stm) {
-        if !(stm.pat.is_empty() && matches!(stm.exp, Exp::Check { .. } | Exp::Trace { .. })) {
+        if !(stm.pat.is_empty() && matches!(stm.exp, Exp::Check { .. } | Exp::Trace { .. } | Exp::Add { .. }))
+        {
             self.list("let (", &stm.pat, ") = ", Self::core_param);
         }
         self.exp(&stm.exp);
@@ -202,6 +203,13 @@ impl Writer<'_> {
                 self.push("tape ");
                 self.atom(n);
             }
+            Exp::Accumulate(dest) => self.unary("accumulate", dest),
+            Exp::Add { acc, places, values } => {
+                self.unary("add", acc);
+                self.push(" ");
+                self.variables(&[*places, *values]);
+            }
+            Exp::Accumulated(acc) => self.unary("accumulated", acc),
             Exp::Sort { keys, values } => self.sort(*keys, *values),
         }
     }

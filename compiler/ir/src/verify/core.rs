@@ -12,6 +12,7 @@
 //! 7. A function's, lambda's, arm's and loop's body results in what its type says; calls fit the function.
 //! 8. The parameters and results of an entry are its types' columns.
 //! 9. Nothing is pushed to a tape in a loop, nor in an entry point that has none.
+//! 10. Accumulators are parameters of functions that are no entries, and arguments of their calls; they end in the body that begins them.
 //!
 //! Dimensions are compared where that is certain: two different constants are a mistake, two variables need not be.
 
@@ -52,6 +53,22 @@ fn loops_push_nothing(body: &Body, pushing: &[bool]) -> Result {
     Ok(())
 }
 
+/// Invariant 10, of the accumulators that a body begins.
+fn accumulators_end(body: &Body) -> Result {
+    let mut open: Vec<Var> = Vec::new();
+    for stm in &body.stms {
+        match stm.exp {
+            Exp::Accumulate(_) => open.push(stm.pat[0].var),
+            Exp::Accumulated(acc) => {
+                let at = open.iter().position(|v| *v == acc);
+                open.swap_remove(at.ok_or("an accumulator ends in another body than it begins in")?);
+            }
+            _ => {}
+        }
+    }
+    ensure(open.is_empty(), || "an accumulator does not end".into())
+}
+
 /// Checks bodies; also used for the kernels of FLAT, with their free variables put into scope.
 pub(super) struct Checker<'a> {
     pub(super) funs: &'a [Fun],
@@ -65,11 +82,19 @@ impl Checker<'_> {
         if let Some(entry) = &fun.entry {
             check_entry(fun, entry)?;
         }
+        self.accumulators(fun)?;
         let results = self.body(&fun.body)?;
         self.results("result", &fun.ret, &fun.body.results, &results)?;
         self.params(&fun.ret)?;
         self.scope.release(mark);
         Ok(())
+    }
+
+    /// Invariant 10, of a function.
+    fn accumulators(&self, fun: &Fun) -> Result {
+        let is_entry = fun.entry.is_some() && fun.takes_accumulators();
+        ensure(!is_entry, || "an entry point takes an accumulator".into())?;
+        ensure(fun.ret.iter().all(|p| !p.ty.is_acc()), || "a function gives an accumulator".into())
     }
 
     /// Invariants 1 and 2: binds parameters from left to right.
@@ -83,6 +108,7 @@ impl Checker<'_> {
 
     pub(super) fn well_formed(&self, ty: &Type) -> Result {
         ensure(!(ty.is_desc() && ty.rank() == 0), || "a descriptor without rows".into())?;
+        ensure(!(ty.is_acc() && ty.rank() > 0), || "an array of accumulators".into())?;
         for (j, dim) in ty.dims.iter().enumerate() {
             match dim {
                 Dim::Size(a) => self.operand("a size", *a, &Type::I64)?,
@@ -114,7 +140,7 @@ impl Checker<'_> {
 
     pub(super) fn scalar(&self, what: &str, a: Atom) -> Result<Prim> {
         let ty = self.type_of(a)?;
-        ensure(ty.is_scalar() && !ty.is_desc(), || format!("{what} is no scalar"))?;
+        ensure(ty.is_scalar() && !ty.is_desc() && !ty.is_acc(), || format!("{what} is no scalar"))?;
         Ok(ty.prim())
     }
 
@@ -145,7 +171,10 @@ impl Checker<'_> {
         for stm in &body.stms {
             self.stm(stm).map_err(|e: Failure| e.at(|| print_core_stm(stm, self.scope.vars)))?;
         }
-        body.results.iter().map(|a| self.type_of(*a)).collect()
+        let results = body.results.iter().map(|a| self.type_of(*a)).collect::<Result<Vec<Type>>>()?;
+        ensure(results.iter().all(|ty| !ty.is_acc()), || "a body results in an accumulator".into())?;
+        accumulators_end(body)?;
+        Ok(results)
     }
 
     pub(super) fn stm(&mut self, stm: &Stm) -> Result {
@@ -269,6 +298,23 @@ impl Checker<'_> {
                 self.operand("the size", *n, &Type::I64)?;
                 self.binds(pat, array_of(*n, &Type::scalar(Prim::F64)))
             }
+            Exp::Accumulate(dest) => {
+                let prim = self.numbers(*dest)?;
+                ensure_count("bound variables", pat.len(), 2)?;
+                agree("the accumulator", &pat[0].ty, &Type::acc(prim), self.scope.vars)?;
+                self.binds(&pat[1..], Type::I64)
+            }
+            Exp::Add { acc, places, values } => {
+                ensure_count("bound variables", pat.len(), 0)?;
+                agree("the places", &Type::scalar(self.numbers(*places)?), &Type::I64, self.scope.vars)?;
+                let prim = self.numbers(*values)?;
+                self.operand("the accumulator", (*acc).into(), &Type::acc(prim))
+            }
+            Exp::Accumulated(acc) => {
+                let ty = self.scope.get(*acc)?;
+                ensure(ty.is_acc(), || format!("{} is no accumulator", self.scope.show(*acc)))?;
+                self.binds_kind(pat, 1, Elem::Prim(ty.prim()))
+            }
             Exp::Sort { keys, values } => self.sort(*keys, *values, pat),
             soac => self.soac(soac, pat),
         }
@@ -316,6 +362,13 @@ impl Checker<'_> {
         ensure_count("bound variables", pat.len(), types.len())?;
         ensure(types.iter().all(|t| t.rank() == 1 && !t.is_desc()), || "no scalars are sorted".into())?;
         pat.iter().zip(types).try_for_each(|(p, ty)| self.binds(std::slice::from_ref(p), ty))
+    }
+
+    /// The type of the elements of an array of rank 1.
+    fn numbers(&self, v: Var) -> Result<Prim> {
+        let ty = self.array(v, 1)?;
+        ensure(ty.rank() == 1 && !ty.is_desc(), || format!("{} is no array of scalars", self.scope.show(v)))?;
+        Ok(ty.prim())
     }
 
     fn literal(&mut self, xs: &[Atom], p: Prim, pat: &[Param]) -> Result {

@@ -186,7 +186,10 @@ impl Exp {
             | Exp::MakeDesc(v)
             | Exp::Lengths(v)
             | Exp::Total(v)
-            | Exp::Push(v) => var(f, v),
+            | Exp::Push(v)
+            | Exp::Accumulate(v)
+            | Exp::Accumulated(v) => var(f, v),
+            Exp::Add { acc, places, values } => variables(f, &[*acc, *places, *values]),
             Exp::Sort { keys, values } => std::iter::once(keys).chain(values).for_each(|v| var(f, v)),
         }
     }
@@ -264,7 +267,10 @@ impl Exp {
             | Exp::MakeDesc(v)
             | Exp::Lengths(v)
             | Exp::Total(v)
-            | Exp::Push(v) => v.edit(e),
+            | Exp::Push(v)
+            | Exp::Accumulate(v)
+            | Exp::Accumulated(v) => v.edit(e),
+            Exp::Add { acc, places, values } => [acc, places, values].into_iter().for_each(|v| v.edit(e)),
             Exp::Sort { keys, values } => std::iter::once(keys).chain(values).for_each(|v| v.edit(e)),
         }
     }
@@ -399,7 +405,7 @@ impl Exp {
 }
 
 fn is_scalar(ty: &Type) -> bool {
-    ty.is_scalar() && !ty.is_desc()
+    ty.is_scalar() && !ty.is_desc() && !ty.is_acc()
 }
 
 impl Stm {

@@ -132,6 +132,18 @@ impl Flattener<'_> {
                 self.taken_tape(&stm.pat[0]);
                 Ok(())
             }
+            Exp::Accumulate(dest) => {
+                self.begin_sums(level, &stm.pat, *dest);
+                Ok(())
+            }
+            Exp::Add { acc, places, values } => {
+                self.add_at(level, *acc, *places, *values);
+                Ok(())
+            }
+            Exp::Accumulated(acc) => {
+                self.end_sums(&stm.pat[0], *acc);
+                Ok(())
+            }
             other => panic!("internal error in flatten: no rule for {}", name_of(other)),
         }
     }

@@ -150,13 +150,13 @@ impl Flattener<'_> {
                 Ok(())
             })
         };
-        let (a, tape_a) = self.with_tape(|f| arm(f, then))?;
-        let (b, tape_b) = self.with_tape(|f| arm(f, other))?;
+        let (a, after_a) = self.with_carried(|f| arm(f, then))?;
+        let (b, after_b) = self.with_carried(|f| arm(f, other))?;
         let mut then = self.close_block(a, |f| f.formed(level, &then.results, &forms));
         let mut other = self.close_block(b, |f| f.formed(level, &other.results, &forms));
         self.at(stm.span);
         let mut pat = self.form_params(level, &stm.pat, &forms);
-        self.join_tapes(&mut pat, [(&mut then, tape_a), (&mut other, tape_b)]);
+        self.join_carried(&mut pat, [(&mut then, after_a), (&mut other, after_b)]);
         self.builder.emit(pat.clone(), Op::If { cond, versions, then, other });
         self.adopt(level, &stm.pat, &forms, &pat);
         Ok(())
@@ -212,7 +212,7 @@ impl Flattener<'_> {
             }
             Ok(values)
         };
-        let (mut then, tape) = self.with_tape(|f| f.block(run))?;
+        let (mut then, after) = self.with_carried(|f| f.block(run))?;
         self.at(stm.span);
         let mut pat = Vec::new();
         for l in &leaving {
@@ -225,8 +225,8 @@ impl Flattener<'_> {
             }
         }
         let mut other = self.block(|f| Ok(f.without_positions(&leaving)))?;
-        let before = self.own.tape;
-        self.join_tapes(&mut pat, [(&mut then, tape), (&mut other, before)]);
+        let before = self.own.carried.clone();
+        self.join_carried(&mut pat, [(&mut then, after), (&mut other, before)]);
         self.builder.emit(pat, Op::If { cond, versions: None, then, other });
         let mut reps = Vec::new();
         for (p, l) in stm.pat.iter().zip(leaving) {

@@ -9,7 +9,8 @@
 //! ([`super::local`]), which takes over when a batch is large: a tree of calls is then flat at its top, where it makes work for
 //! all threads, and depth first below.
 
-use super::canonical::{Form, has_view};
+use super::canonical::Form;
+use super::carried::view_form;
 use super::choices::Measure;
 use super::nest::{FDim, Kind, LevelId, ROOT};
 use super::split::Splitting;
@@ -52,13 +53,13 @@ impl Flattener<'_> {
             let forms = f.plain_results(fun);
             let values = f.formed(ROOT, &fun.body.results, &forms);
             let mut values = f.compacted(ROOT, &fun.body.results, &forms, values);
-            values.extend(f.own.tape.filter(|_| tape.is_some()).map(Atom::Var));
+            values.extend(f.changed(id).iter().map(|p| Atom::Var(p.var)));
             Ok(values)
         })?;
         params.extend(tape);
         let forms = self.plain_results(fun);
         let tys = fun.ret.iter().zip(forms).flat_map(|(p, form)| self.form_tys(ROOT, &p.ty, form));
-        let ret = tys.chain(tape.map(|p| p.ty)).collect();
+        let ret = tys.chain(self.changed(id).iter().map(|p| p.ty)).collect();
         let (name, entry) = (fun.name.clone(), fun.entry.clone());
         Ok(flat::Fun { name, entry, params, ret, body, span: fun.span })
     }
@@ -82,23 +83,22 @@ impl Flattener<'_> {
             ret.extend(self.form_tys(level, &p.ty, form));
         }
         params.extend(tape);
-        ret.extend(tape.map(|p| p.ty));
+        ret.extend(self.changed(id).iter().map(|p| p.ty));
         Ok(flat::Fun { name: format!("{}^", fun.name), entry: None, params, ret, body, span: fun.span })
     }
 
     /// A lifted function's body: an empty batch returns at once, which is what ends a recursion without an `if`.
     fn unless_empty(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
         let (cond, forms) = (self.any(n.var.into()), lifted_forms(&fun.ret));
-        let (mut then, tape) = self.with_tape(|f| f.block(|f| f.batch_in_chunks(level, n, id, fun)))?;
+        let (mut then, after) = self.with_carried(|f| f.block(|f| f.batch_in_chunks(level, n, id, fun)))?;
         self.at(fun.span);
         let mut pat = self.form_params(level, &fun.ret, &forms);
         let mut other = self.block(|f| Ok(f.nothing_like(&pat)))?;
         let values: Vec<Atom> = pat.iter().map(|p| p.var.into()).collect();
-        let before = self.own.tape;
-        self.join_tapes(&mut pat, [(&mut then, tape), (&mut other, before)]);
+        let before = self.own.carried.clone();
+        self.join_carried(&mut pat, [(&mut then, after), (&mut other, before)]);
         self.builder.emit(pat, Op::If { cond, versions: None, then, other });
-        let tape = self.own.tape.filter(|_| self.facts.pushing[id.0 as usize]);
-        Ok(values.into_iter().chain(tape.map(Atom::Var)).collect())
+        Ok(values.into_iter().chain(self.changed(id).iter().map(|p| Atom::Var(p.var))).collect())
     }
 
     /// A batch of calls, all at once or in chunks.
@@ -159,6 +159,8 @@ impl Flattener<'_> {
     pub(crate) fn call(&mut self, level: LevelId, stm: &Stm, fun: FunId, args: &[Atom]) -> Result<()> {
         let root = self.shapes.is_root(level);
         let callee = self.instance(fun, !root);
+        let (args, copies) = self.different_sums(fun, args);
+        let args = args.as_slice();
         let mut values = if root {
             let forms = self.plain_forms(&self.facts.source.funs[fun.0 as usize]);
             self.formed(level, args, &forms)
@@ -169,18 +171,22 @@ impl Flattener<'_> {
         let source = &self.facts.source.funs[fun.0 as usize];
         let forms = if root { self.plain_results(source) } else { lifted_forms(&source.ret) };
         let mut pat = self.form_params(level, &stm.pat, &forms);
-        self.pass_tape(fun, &mut values, &mut pat);
+        values.extend(self.tape_of_call(fun));
+        self.changed_by_call(fun, args, &mut pat);
         self.builder.emit(pat.clone(), Op::Call(callee, values));
         self.adopt(level, &stm.pat, &forms, &pat);
+        copies.into_iter().for_each(|(acc, copy)| self.join_sums(acc, copy));
         Ok(())
     }
 
     /// How a function is given its arguments outside all nests: as views, but what it updates. Entry points get values.
     fn plain_forms(&self, fun: &Fun) -> Vec<Form> {
-        let is_view = |p: &Param| {
-            fun.entry.is_none() && has_view(&p.ty) && !self.facts.consumed_through_calls.contains(&p.var)
+        let is_packed = |p: &Param| fun.entry.is_some() || self.facts.consumed_through_calls.contains(&p.var);
+        let form = |p: &Param| match view_form(p) {
+            Form::View if is_packed(p) => Form::Packed,
+            form => form,
         };
-        fun.params.iter().map(|p| if is_view(p) { Form::View } else { Form::Packed }).collect()
+        fun.params.iter().map(form).collect()
     }
 
     /// How a function gives its results outside all nests: as views, if they may be its arguments.
@@ -204,5 +210,5 @@ impl Flattener<'_> {
 
 /// How a lifted function is given its arguments, and gives its results.
 fn lifted_forms(params: &[Param]) -> Vec<Form> {
-    params.iter().map(|p| if has_view(&p.ty) { Form::View } else { Form::Packed }).collect()
+    params.iter().map(view_form).collect()
 }

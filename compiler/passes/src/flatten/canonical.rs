@@ -15,6 +15,7 @@
 //! descriptor are the lengths.
 
 use super::Flattener;
+use super::carried::Carried;
 use super::ex::Ex;
 use super::host::Known;
 use super::nest::{FDim, LevelId};
@@ -34,6 +35,8 @@ pub(crate) enum Form {
     View,
     /// State of a loop that its iterations update: one array for all positions, see [`super::in_place_whole`].
     InPlace,
+    /// An accumulator: one array for all positions, see [`super::carried`].
+    Sums,
 }
 
 /// True if an array's elements are somewhere: all that has to be said is where.
@@ -64,7 +67,7 @@ impl Flattener<'_> {
     pub(crate) fn form_tys(&self, level: LevelId, ty: &Type, form: Form) -> Vec<Ty> {
         match form {
             Form::Packed => vec![self.canonical_ty(level, ty)],
-            Form::InPlace => vec![Ty::Array(ty.prim())],
+            Form::InPlace | Form::Sums => vec![Ty::Array(ty.prim())],
             Form::View => {
                 let mut tys = vec![Ty::Rope(ty.prim())];
                 tys.extend(ty.dims[1..].iter().map(|_| Ty::Rope(Prim::I64)));
@@ -86,6 +89,10 @@ impl Flattener<'_> {
             match form {
                 Form::Packed => values.push(self.canonical_atom(level, *a)),
                 Form::View => values.extend(self.view_of(level, *a)),
+                Form::Sums => {
+                    let acc = a.var().expect("an accumulator is a variable");
+                    values.push(self.carried(Carried::Sums(acc)).var.into());
+                }
                 Form::InPlace => {
                     let v = a.var().expect("an array is a variable");
                     values.push(self.as_in_place(level, v).expect("put in place before").1.into());
@@ -259,6 +266,10 @@ impl Flattener<'_> {
             match form {
                 Form::Packed => self.bind_canonical(level, p, v.var),
                 Form::InPlace => self.bind_in_place(p, p.var, v.var),
+                Form::Sums => {
+                    self.types.insert(p.var, p.ty.clone());
+                    self.own.carried.insert(Carried::Sums(p.var), *v);
+                }
                 Form::View => {
                     let starts: Vec<Var> = (1..p.ty.rank())
                         .map(|_| {

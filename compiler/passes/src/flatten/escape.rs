@@ -43,7 +43,7 @@ fn last_uses(stms: &[Stm]) -> HashMap<Var, usize> {
 
 fn updated(stm: &Stm) -> Vec<Var> {
     match &stm.exp {
-        Exp::Update { arr, .. } => vec![*arr],
+        Exp::Update { arr, .. } | Exp::Accumulate(arr) => vec![*arr],
         Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => dests.clone(),
         _ => vec![],
     }

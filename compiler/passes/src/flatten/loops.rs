@@ -18,6 +18,7 @@
 //! free array) are passed as views. Which they are shows when the body has been flattened: then it is flattened once more.
 
 use super::canonical::{Form, has_view};
+use super::carried::Carried;
 use super::ex::Ex;
 use super::nest::{FDim, Kind, LevelId};
 use super::rep::{Arr, Rep, Src};
@@ -165,20 +166,21 @@ impl Flattener<'_> {
             }
         }
         let state: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
-        let ((vars, i, block), forms) = self.settled(&state, |f, forms| {
+        let changed = self.changed_in(body);
+        let ((vars, i, (block, carried)), forms) = self.settled(&state, |f, forms| {
             let vars = f.form_params(level, &state, forms);
             let i = flat::Param { var: f.builder.vars.fresh_like(index), ty: Ty::Scalar(prim) };
-            let mut changed = false;
-            let block = f.block(|f| {
+            let mut views = false;
+            let iteration = f.carrying(&changed, |f| {
                 f.builder.declare(&i);
                 f.bind_local(&Param { var: index, ty: Type::scalar(prim) }, Ex::Atom(i.var.into()));
-                f.one_iteration(level, &state, forms, &vars, body, &mut changed)
+                f.one_iteration(level, &state, forms, &vars, body, &mut views)
             })?;
-            Ok(((vars, i, block), changed))
+            Ok(((vars, i, iteration), views))
         })?;
         let init = self.initial(level, params, &forms);
         let form = flat::LoopForm::For { index: i.var, prim, bound };
-        self.finish_host_loop(level, stm, (vars, init, forms), form, block);
+        self.finish_host_loop(level, stm, (vars, init, forms), form, (block, carried, &changed));
         Ok(())
     }
 
@@ -203,7 +205,8 @@ impl Flattener<'_> {
     fn host_while(&mut self, stm: &Stm, params: &[(Param, Atom)], cond: &Body, body: &Body) -> Result<()> {
         let level = super::nest::ROOT;
         let state: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
-        let ((vars, test, block), forms) = self.settled(&state, |f, forms| {
+        let changed = self.changed_in(body);
+        let ((vars, test, (block, carried)), forms) = self.settled(&state, |f, forms| {
             let vars = f.form_params(level, &state, forms);
             let test = f.block(|f| {
                 f.adopt(level, &state, forms, &vars);
@@ -211,12 +214,14 @@ impl Flattener<'_> {
                 f.flush();
                 Ok(f.canonical(level, &cond.results))
             })?;
-            let mut changed = false;
-            let block = f.block(|f| f.one_iteration(level, &state, forms, &vars, body, &mut changed))?;
-            Ok(((vars, test, block), changed))
+            let mut views = false;
+            let iteration =
+                f.carrying(&changed, |f| f.one_iteration(level, &state, forms, &vars, body, &mut views))?;
+            Ok(((vars, test, iteration), views))
         })?;
         let init = self.initial(level, params, &forms);
-        self.finish_host_loop(level, stm, (vars, init, forms), flat::LoopForm::While(test), block);
+        let form = flat::LoopForm::While(test);
+        self.finish_host_loop(level, stm, (vars, init, forms), form, (block, carried, &changed));
         Ok(())
     }
 
@@ -226,13 +231,34 @@ impl Flattener<'_> {
         stm: &Stm,
         (vars, init, forms): (Vec<flat::Param>, Vec<Atom>, Vec<Form>),
         form: flat::LoopForm,
-        body: flat::Block,
+        (body, carried, changed): (flat::Block, Vec<(flat::Param, Atom)>, &[Carried]),
     ) {
         self.at(stm.span);
         let pat = self.form_params(level, &stm.pat, &forms);
-        let params = vars.into_iter().zip(init).collect();
-        self.builder.emit(pat.clone(), Op::Loop { params, form, body });
+        let params = vars.into_iter().zip(init).chain(carried).collect();
+        let last = changed.iter().map(|state| self.next_version_of(*state));
+        let all = pat.iter().copied().chain(last.collect::<Vec<_>>()).collect();
+        self.builder.emit(all, Op::Loop { params, form, body });
         self.adopt(level, &stm.pat, &forms, &pat);
+    }
+
+    /// An iteration of a loop that changes states: they are its last variables. Here they stay as they were.
+    fn carrying(
+        &mut self,
+        changed: &[Carried],
+        build: impl FnOnce(&mut Self) -> Result<Vec<Atom>>,
+    ) -> Result<(flat::Block, Vec<(flat::Param, Atom)>)> {
+        let (built, _) = self.with_carried(|f| {
+            let carried = f.enter_loop(changed);
+            let block = f.block(|f| {
+                carried.iter().for_each(|(p, _)| f.builder.declare(p));
+                let results = build(f)?;
+                let last = changed.iter().map(|state| f.carried(*state).var.into());
+                Ok(results.into_iter().chain(last).collect())
+            })?;
+            Ok((block, carried))
+        })?;
+        Ok(built)
     }
 
     /// A loop that ends at different iterations for different positions.
@@ -264,8 +290,9 @@ impl Flattener<'_> {
         let (collected, empty) = self.collectors(level, &stm.pat, &forms);
         let vars = self.form_params(anchor, &state, &forms);
         let test = self.block(|f| Ok(vec![f.any(active.var.into())]))?;
-        let iteration =
-            self.block(|f| f.active_iteration(level, anchor, idx, &parts, &vars, stm, &collected))?;
+        let changed = self.changed_in(body);
+        let (iteration, carried) = self
+            .carrying(&changed, |f| f.active_iteration(level, anchor, idx, &parts, &vars, stm, &collected))?;
         self.at(stm.span);
         let mut init = self.initial(level, params, &forms[..params.len()]);
         if let Some((i, _)) = &parts.counter {
@@ -280,8 +307,10 @@ impl Flattener<'_> {
             .iter()
             .map(|(p, _)| flat::Param { var: self.builder.vars.fresh_like(p.var), ty: p.ty })
             .collect();
+        flat_params.extend(carried);
+        let last: Vec<flat::Param> = changed.iter().map(|state| self.next_version_of(*state)).collect();
         let op = Op::Loop { params: flat_params, form: flat::LoopForm::While(test), body: iteration };
-        self.builder.emit(finals.clone(), op);
+        self.builder.emit([&finals[..], &last].concat(), op);
         let (kept, collected) = finals[2..].split_at(vars.len());
         self.bind_collected(level, &stm.pat, &forms, &Collected { params: collected.to_vec() });
         let mut kept = kept.iter();
@@ -290,7 +319,7 @@ impl Flattener<'_> {
             match form {
                 Form::InPlace => self.bind_in_place(p, q.var, last.var),
                 Form::View => kept.by_ref().take(q.ty.rank()).for_each(drop),
-                Form::Packed => {}
+                Form::Packed | Form::Sums => {}
             }
         }
         Ok(())
@@ -339,7 +368,7 @@ impl Flattener<'_> {
 
         let run = self.any(n_go);
         let body_level = self.shapes.push_level(level, Kind::Pack { idx: rest[0].var, n: n_go });
-        let then = self.block(|f| {
+        let body = |f: &mut Self| {
             f.adopt(body_level, &parts.params, &parts.forms, &rest[1..]);
             f.stms(body_level, &parts.body.stms)?;
             f.flush();
@@ -352,9 +381,14 @@ impl Flattener<'_> {
                 values.push(f.next_counter(body_level, i)?);
             }
             Ok(values)
-        })?;
-        let other = flat::Block { stms: vec![], results: rest[1..].iter().map(|p| p.var.into()).collect() };
-        let next = self.bind_if(run, then, other, vars);
+        };
+        let (mut then, after) = self.with_carried(|f| f.block(body))?;
+        let results = rest[1..].iter().map(|p| p.var.into()).collect();
+        let (mut other, before) = (flat::Block { stms: vec![], results }, self.own.carried.clone());
+        let mut next: Vec<flat::Param> = vars.iter().map(|p| self.fresh_param(*p)).collect();
+        self.join_carried(&mut next, [(&mut then, after), (&mut other, before)]);
+        self.builder.emit(next.clone(), Op::If { cond: run, versions: None, then, other });
+        next.truncate(vars.len());
 
         let mut results = vec![n_go, rest[0].var.into()];
         results.extend(next.iter().chain(&outs).map(|p| Atom::Var(p.var)));
@@ -368,10 +402,13 @@ impl Flattener<'_> {
         other: flat::Block,
         like: &[flat::Param],
     ) -> Vec<flat::Param> {
-        let pat: Vec<flat::Param> =
-            like.iter().map(|p| flat::Param { var: self.builder.vars.fresh_like(p.var), ty: p.ty }).collect();
+        let pat: Vec<flat::Param> = like.iter().map(|p| self.fresh_param(*p)).collect();
         self.builder.emit(pat.clone(), Op::If { cond, versions: None, then, other });
         pat
+    }
+
+    fn fresh_param(&mut self, like: flat::Param) -> flat::Param {
+        flat::Param { var: self.builder.vars.fresh_like(like.var), ..like }
     }
 
     /// The condition under which each active position goes on, as an expression at the active level.

@@ -31,6 +31,7 @@ mod branch;
 mod by_position;
 mod call;
 mod canonical;
+mod carried;
 mod choices;
 mod construct;
 mod ex;
@@ -59,6 +60,7 @@ mod shapes;
 mod soac;
 mod sort;
 mod split;
+mod sums;
 mod tape;
 mod trace;
 mod update;
@@ -168,8 +170,10 @@ struct Own {
     choices: usize,
     /// Parameters of loops that are passed as views.
     views: std::collections::HashSet<Var>,
-    /// The tape, as it is here, that the function pushes to.
-    tape: Option<Var>,
+    /// State that is changed: the versions here.
+    carried: carried::Versions,
+    /// The layouts of accumulators that begin here.
+    sums: HashMap<Var, rep::Arr>,
 }
 
 /// The state of flattening one program.

@@ -56,9 +56,9 @@ impl Flattener<'_> {
             && !self.is_whole(&lam.body)
     }
 
-    /// True for code that runs for all positions together: it shows values, or pushes to a tape.
+    /// True for code that runs for all positions together: it shows values, or changes state from outside.
     pub(crate) fn is_whole(&self, body: &Body) -> bool {
-        traces(body) || self.pushes(body)
+        traces(body) || self.changes_state(body)
     }
 
     /// Flattens a lambda's body in chunks of the positions of `child`, where its parameters are bound; its results there.

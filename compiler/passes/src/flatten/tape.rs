@@ -8,9 +8,10 @@
 //! e    = len + off k (pos + 1)       -- where a position's row ends
 //! ```
 //!
-//! A function that pushes to its callers' tape has the tape as its last parameter and gives it as its last result. The tape that a branch on the
-//! host leaves is one more result of the branch. In which order rows stand on it does not matter: only where they end is used.
+//! A function that pushes to its callers' tape has the tape as its last parameter and gives it as its last result ([`super::carried`]). In which
+//! order rows stand on it does not matter: only where they end is used.
 
+use super::carried::Carried;
 use super::ex::Ex;
 use super::nest::LevelId;
 use super::rep::{Arr, Rep, Src};
@@ -32,58 +33,24 @@ impl Flattener<'_> {
     /// The parameter of a function that pushes to its callers' tape. It is that function's tape from now on.
     pub(crate) fn tape_param(&mut self, id: FunId) -> Option<flat::Param> {
         let is_pushing = self.facts.pushing[id.0 as usize];
-        is_pushing.then(|| flat::Param { var: self.next_tape(), ty: TAPE })
+        is_pushing.then(|| {
+            let tape = flat::Param { var: self.builder.vars.fresh("tape"), ty: TAPE };
+            self.own.carried.insert(Carried::Tape, tape);
+            tape
+        })
+    }
+
+    /// The tape as the last argument of a call.
+    pub(crate) fn tape_of_call(&self, callee: FunId) -> Option<Atom> {
+        self.facts.pushing[callee.0 as usize].then(|| self.carried(Carried::Tape).var.into())
     }
 
     /// Begins the tape of a function that has one.
     pub(crate) fn begin_tape(&mut self, fun: &Fun) {
         if fun.begins_tape() {
-            self.own.tape = Some(self.builder.bind("tape", TAPE, Op::Literal(vec![], Prim::F64)));
+            let var = self.builder.bind("tape", TAPE, Op::Literal(vec![], Prim::F64));
+            self.own.carried.insert(Carried::Tape, flat::Param { var, ty: TAPE });
         }
-    }
-
-    /// A name for the next version of the tape.
-    fn next_tape(&mut self) -> Var {
-        let tape = self.builder.vars.fresh("tape");
-        self.own.tape = Some(tape);
-        tape
-    }
-
-    fn tape(&self) -> Var {
-        self.own.tape.expect("internal error in flatten: nothing is pushed but in functions with a tape")
-    }
-
-    /// The tape as the last argument of a call, and its next version as the last result.
-    pub(crate) fn pass_tape(&mut self, callee: FunId, args: &mut Vec<Atom>, pat: &mut Vec<flat::Param>) {
-        if self.facts.pushing[callee.0 as usize] {
-            args.push(self.tape().into());
-            pat.push(flat::Param { var: self.next_tape(), ty: TAPE });
-        }
-    }
-
-    /// Builds a part of a branch: what was built, and the tape behind it. Here the tape stays as it was.
-    pub(crate) fn with_tape<T>(
-        &mut self,
-        build: impl FnOnce(&mut Self) -> Result<T>,
-    ) -> Result<(T, Option<Var>)> {
-        let before = self.own.tape;
-        let built = build(self)?;
-        Ok((built, std::mem::replace(&mut self.own.tape, before)))
-    }
-
-    /// Makes the tape that two arms leave a result of their branch.
-    pub(crate) fn join_tapes(
-        &mut self,
-        pat: &mut Vec<flat::Param>,
-        arms: [(&mut flat::Block, Option<Var>); 2],
-    ) {
-        if arms.iter().all(|(_, tape)| *tape == self.own.tape) {
-            return;
-        }
-        for (block, tape) in arms {
-            block.results.extend(tape.map(Atom::Var));
-        }
-        pat.push(flat::Param { var: self.next_tape(), ty: TAPE });
     }
 
     /// Appends the rows of all positions to the tape.
@@ -94,11 +61,11 @@ impl Flattener<'_> {
         // The packed rows, for where each of them starts.
         let packed = Param { var: self.builder.vars.fresh_like(row), ty };
         self.adopt_canonical(level, std::slice::from_ref(&packed), &[flat::Param { var: data, ty: TAPE }]);
-        let before = self.tape();
+        let before = self.carried(Carried::Tape).var;
         let len = self.builder.array_length(before);
         self.at(stm.span);
-        let tape = self.next_tape();
-        self.builder.emit(vec![flat::Param { var: tape, ty: TAPE }], Op::Concat(vec![before, data]));
+        let tape = self.next_version_of(Carried::Tape);
+        self.builder.emit(vec![tape], Op::Concat(vec![before, data]));
         let end = self.add(self.arr(packed.var).start, self.ex(size));
         let end = match self.shapes.is_root(level) {
             true => {
@@ -113,6 +80,7 @@ impl Flattener<'_> {
 
     /// The function's tape as an array.
     pub(crate) fn taken_tape(&mut self, p: &Param) {
-        self.env.insert(p.var, Rep::Array(Arr::whole(Src::Data(self.tape(), Prim::F64), vec![])));
+        let tape = self.carried(Carried::Tape).var;
+        self.env.insert(p.var, Rep::Array(Arr::whole(Src::Data(tape, Prim::F64), vec![])));
     }
 }

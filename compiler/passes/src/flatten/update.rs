@@ -30,14 +30,19 @@ impl Flattener<'_> {
     pub(crate) fn bind_updated(&mut self, p: &Param, old: &Arr, old_data: Var) -> Var {
         let prim = p.ty.prim();
         let v = self.builder.vars.fresh_like(p.var);
-        if let Some(extent) = self.shapes.extents.get(&old_data).cloned() {
-            self.shapes.extents.insert(v, extent);
-        }
-        if let Some((layout, of)) = self.shapes.in_place.get(&old_data).cloned() {
-            self.shapes.in_place.insert(v, (Arr { src: Src::Data(v, prim), ..layout }, of));
-        }
+        self.same_layout(old_data, v, prim);
         self.env.insert(p.var, Rep::Array(Arr { src: Src::Data(v, prim), ..old.clone() }));
         v
+    }
+
+    /// Notes that a flat array is the next version of another one.
+    pub(crate) fn same_layout(&mut self, old: Var, new: Var, prim: Prim) {
+        if let Some(extent) = self.shapes.extents.get(&old).cloned() {
+            self.shapes.extents.insert(new, extent);
+        }
+        if let Some((layout, of)) = self.shapes.in_place.get(&old).cloned() {
+            self.shapes.in_place.insert(new, (Arr { src: Src::Data(new, prim), ..layout }, of));
+        }
     }
 
     pub(crate) fn update(

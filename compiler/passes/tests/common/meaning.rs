@@ -53,6 +53,7 @@ impl Arguments {
                 Column::Scalar(Scalar::from_i64(p, x))
             }
             Elem::Prim(p) => Column::Data(self.data(p, rows)),
+            Elem::Acc(_) => unreachable!("entry points take no accumulators"),
             Elem::Desc => {
                 let lengths: Vec<i64> = (0..rows).map(|_| self.below(4)).collect();
                 let mut offsets = vec![0];

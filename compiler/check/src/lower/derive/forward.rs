@@ -89,7 +89,9 @@ impl Forward {
             }
             Exp::Scatter { .. } | Exp::Hist { .. } => self.writes(lo, pat, exp),
             Exp::Sort { keys, values } => self.sort(lo, pat, keys, values),
-            Exp::Push(_) | Exp::Tape(_) => Err(lo.derivative_of_tape()),
+            Exp::Push(_) | Exp::Tape(_) | Exp::Accumulate(_) | Exp::Add { .. } | Exp::Accumulated(_) => {
+                Err(lo.derivative_of_tape())
+            }
             Exp::Check { .. }
             | Exp::Trace { .. }
             | Exp::Iota(_)

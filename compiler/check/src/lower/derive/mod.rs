@@ -35,7 +35,7 @@ pub(super) struct Derivatives {
     open: VecDeque<(FunId, Mode)>,
     /// Functions with a derivative given by hand.
     given: HashMap<FunId, reverse::Given>,
-    /// By function, for each parameter whether its adjoint is a list.
+    /// By function, for each parameter whether its adjoint is one for all calls.
     shared: HashMap<FunId, Vec<bool>>,
     /// Number of derivatives around the code that is being lowered.
     pub depth: usize,

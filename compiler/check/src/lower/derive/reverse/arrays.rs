@@ -110,6 +110,19 @@ impl<'p> Lower<'p> {
         self.leaf_var(places.leaves()[0].0)
     }
 
+    /// A value, or an array of values, as a list of what belongs from a place on.
+    pub(super) fn as_list(&mut self, start: Atom, d: Atom, ty: &Type) -> R<List> {
+        if !ty.is_scalar() {
+            let (count, values) = self.flat(self.leaf_var(d)?)?;
+            return Ok(List { count, places: self.places_from(start, count)?, values });
+        }
+        let one = vec![Dim::Size(Atom::i64(1))];
+        let places =
+            self.emit("places", Type::array(one.clone(), Prim::I64), Exp::Literal(vec![start], Prim::I64));
+        let values = self.emit("d", Type::array(one, ty.prim()), Exp::Literal(vec![d], ty.prim()));
+        Ok(List { count: Atom::i64(1), places, values })
+    }
+
     /// The positions of a list, all so much further on.
     pub(super) fn moved_places(&mut self, list: List, start: Atom) -> R<Var> {
         let places = self.retype_var(list.places, Type::array(vec![Dim::Size(list.count)], Prim::I64));

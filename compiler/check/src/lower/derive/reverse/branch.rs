@@ -39,12 +39,15 @@ impl Reverse {
     ) -> R<()> {
         let both: Vec<Body> = arms.into_iter().cloned().collect();
         let shared = self.shared(lo, &both);
+        for v in &shared {
+            self.end_sums(lo, *v)?;
+        }
         let before: BTreeMap<Var, Atom> =
             shared.iter().filter_map(|v| Some((*v, *self.scope().adjoints.get(v)?))).collect();
         let mut done = Vec::new();
         for arm in arms {
             let (block, scope) = lo.in_block(|lo| {
-                let (scope, ()) = self.inside(shared.iter().copied(), |rev| {
+                let (scope, ()) = self.inside(lo.depth(), shared.iter().copied(), |rev| {
                     rev.scope().adjoints = before.clone();
                     rev.tape = frame;
                     let body = rev.copy(lo, arm, &mut Subst::new());
@@ -85,7 +88,7 @@ impl Reverse {
         let (Some(then), Some(other)) = (bodies.next(), bodies.next()) else {
             return Err(lo.internal("a branch has two arms"));
         };
-        if !pat.is_empty() {
+        if !pat.is_empty() || lo.adds([&then, &other]) {
             lo.push(pat, Exp::If { cond, then, other });
         }
         Ok(())

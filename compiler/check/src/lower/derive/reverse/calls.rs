@@ -1,6 +1,7 @@
 //! Calls of functions: one version of each takes the adjoints of its results, and gives those of its parameters.
 
 use super::super::{Mode, is_float};
+use super::accumulators::Sums;
 use super::need::needed;
 use super::record::{Tape, flat, tape_of};
 use super::replay::Frame;
@@ -8,7 +9,7 @@ use super::{List, Lower, R, Reverse, Scope};
 use par_ir::core::{Body, Exp, Fun, FunId, Param};
 use par_ir::prim::BinOp;
 use par_ir::visit::{Code, Subst};
-use par_ir::{Atom, Scalar, Type};
+use par_ir::{Atom, Prim, Scalar, Type};
 
 impl Reverse {
     pub(super) fn back_call(
@@ -45,8 +46,22 @@ impl Reverse {
             }
         }
         let shared = lo.shared_params(id);
-        for (a, _) in args.iter().zip(&shared).filter(|(_, is_shared)| **is_shared) {
-            all.push(self.base_of(lo, *a)?);
+        let reads: Vec<(Atom, Prim)> = args
+            .iter()
+            .zip(&old)
+            .zip(&shared)
+            .filter(|(_, is_shared)| **is_shared)
+            .map(|((a, p), _)| (*a, p.ty.prim()))
+            .collect();
+        if lo.derivatives.joined {
+            for (a, _) in reads {
+                all.push(self.base_of(lo, a)?);
+            }
+        } else {
+            let sums = reads.iter().map(|(a, prim)| self.sums_of_arg(lo, *a, *prim));
+            let sums = sums.collect::<R<Vec<Sums>>>()?;
+            all.extend(sums.iter().map(|s| s.base));
+            all.extend(sums.iter().map(|s| Atom::Var(s.acc)));
         }
         let mut subst: Subst = old.iter().map(|p| p.var).zip(args.iter().copied()).collect();
         let params = &lo.out.funs[made.0 as usize].params;
@@ -63,6 +78,9 @@ impl Reverse {
         let floats = args.iter().zip(&old).zip(shared).filter(|((_, p), _)| is_float(&p.ty));
         for ((a, _), is_shared) in floats {
             let mut next = || vars.next().ok_or_else(|| lo.internal("an adjoint for each parameter"));
+            if is_shared && !lo.derivatives.joined {
+                continue;
+            }
             if is_shared {
                 let list = List { count: next()?.into(), places: next()?, values: next()? };
                 self.contribute_called(lo, *a, list)?;
@@ -126,17 +144,23 @@ impl Lower<'_> {
         self.version(id, Mode::Reverse, |lo, fun| {
             let mut derivatives = Vec::new();
             for (p, is_shared) in fun.params.iter().zip(&shared).filter(|(p, _)| is_float(&p.ty)) {
-                if *is_shared {
-                    derivatives.extend(lo.list_params(p.ty.prim()));
-                } else {
-                    derivatives.push(lo.param("d", p.ty.clone()));
+                match (is_shared, lo.derivatives.joined) {
+                    (true, true) => derivatives.extend(lo.list_params(p.ty.prim())),
+                    (true, false) => {}
+                    (false, _) => derivatives.push(lo.param("d", p.ty.clone())),
                 }
             }
+            let accumulated = fun.params.iter().zip(&shared).filter(|(_, is_shared)| **is_shared);
+            let accs: Vec<Param> = match lo.derivatives.joined {
+                true => Vec::new(),
+                false => accumulated.map(|(p, _)| lo.acc_param(p)).collect(),
+            };
             let ret = std::mem::replace(&mut fun.ret, derivatives);
             fun.params.extend(lo.tape_params());
             fun.params.extend(ret.into_iter().filter(|p| is_float(&p.ty) || shapes(&p.ty)));
             let bases = shared.iter().filter(|is_shared| **is_shared);
             fun.params.extend(bases.map(|_| lo.param("base", Type::I64)));
+            fun.params.extend(accs);
         })
     }
 
@@ -154,10 +178,12 @@ impl Lower<'_> {
             return Err(self.internal("a function that goes backward has a tape"));
         };
         let mut reverse = Reverse { scopes: vec![Scope::default()], called: true, ..Reverse::default() };
-        let mut bases = rest[rest.len() - shared.iter().filter(|is_shared| **is_shared).count()..].iter();
+        let count = shared.iter().filter(|is_shared| **is_shared).count();
+        let (rest, accs) = rest.split_at(rest.len() - if self.derivatives.joined { 0 } else { count });
+        let (mut bases, mut accs) = (rest[rest.len() - count..].iter(), accs.iter());
         for (p, is_shared) in given.iter().zip(&shared).filter(|(p, _)| is_float(&p.ty)) {
             match is_shared.then(|| bases.next()).flatten() {
-                Some(base) => reverse.share(self, p, base.var.into()),
+                Some(base) => reverse.share(self, p, base.var.into(), accs.next().map(|acc| acc.var)),
                 None => reverse.input(p.var),
             }
         }
@@ -174,7 +200,9 @@ impl Lower<'_> {
         reverse.back(self, steps)?;
         let mut results = Vec::new();
         for (p, is_shared) in given.iter().zip(shared).filter(|(p, _)| is_float(&p.ty)) {
-            if is_shared {
+            if is_shared && !self.derivatives.joined {
+                reverse.add_shared(self, p)?;
+            } else if is_shared {
                 let list = reverse.shared_adjoint(self, p)?;
                 results.extend([list.count, list.places.into(), list.values.into()]);
             } else {

@@ -157,6 +157,7 @@ impl Reverse {
         let one = Rows { window, ..Rows::new(len, &parts, rows.lam) };
         self.back_rows(lo, &one, &mut |_, _, results, _| Ok(vec![(results[0], d)]))?;
         for (part, v) in parts.iter().zip(rows.inputs) {
+            self.end_sums(lo, *part)?;
             if let Some(d) = self.scope().adjoints.remove(part) {
                 let d = lo.leaf_var(d)?;
                 self.back_slice(lo, *v, Cut { start, len, stride: Atom::i64(1) }, d)?;

@@ -174,7 +174,8 @@ impl Reverse {
                     ds[i] = Some(lo.element_or_zero(lo.leaf_var(*d)?, at, inside)?);
                 }
             }
-            let (_, out) = self.inside([], |rev| rev.through(lo, op, (&before, values, &behind), &ds))?;
+            let (_, out) =
+                self.inside(lo.depth(), [], |rev| rev.through(lo, op, (&before, values, &behind), &ds))?;
             found = (0..k).filter(|i| out.iter().any(|(a, _)| *a == values[*i])).collect();
             let parts = out.iter().map(|(a, d)| {
                 let i = values.iter().position(|v| v == a).unwrap_or(0);

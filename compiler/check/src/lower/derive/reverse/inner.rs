@@ -136,7 +136,7 @@ impl Reverse {
                 .filter(|(i, _)| !is_distant(i))
                 .filter_map(|(_, a)| a.var())
                 .collect();
-            let (mut scope, ()) = self.inside(own, |rev| {
+            let (mut scope, ()) = self.inside(lo.depth(), own, |rev| {
                 if let (Some(all), [row]) = (rows.tapes, tapes) {
                     rev.tape = Some(all.frame(lo, *row)?);
                 }

@@ -77,7 +77,7 @@ impl Reverse {
                 }
             }
             let inner = values.iter().chain(&shared).copied();
-            let (mut scope, ()) = self.inside(inner, |rev| {
+            let (mut scope, ()) = self.inside(lo.depth(), inner, |rev| {
                 rev.scope().adjoints = own.iter().map(|(v, p)| (*v, p.var.into())).collect();
                 let body = rev.copy(lo, body, &mut subst);
                 let steps = rev.forward(lo, body.stms)?;

@@ -15,6 +15,7 @@
 //! Adjoints of elements that are read inside a map, of an array outside it, are collected with their positions, and added by one histogram where the array
 //! belongs ([`Parts`], [`inner`]).
 
+mod accumulators;
 mod activity;
 mod agreement;
 mod arrays;
@@ -51,7 +52,7 @@ use super::{DIRECTION, Placed};
 pub(super) use given::Given;
 use par_ir::core::Exp;
 use par_ir::visit::Subst;
-use par_ir::{Atom, Scalar, Type, Var};
+use par_ir::{Atom, Prim, Scalar, Type, Var};
 use par_syntax::diagnostic::Diagnostic;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -76,7 +77,7 @@ pub(super) struct Reverse {
     needed: HashSet<Var>,
     /// Results of maps whose rows the sweep backward computes again.
     repeated: HashSet<Var>,
-    /// Parameters of a function whose adjoints are lists.
+    /// Parameters of a function whose adjoints are each one for all calls.
     shared: HashMap<Var, shared::Shared>,
     /// Arrays that are parts of others without gaps.
     within: HashMap<Var, shared::Part>,
@@ -93,6 +94,12 @@ struct Scope {
     adjoints: BTreeMap<Var, Atom>,
     /// Contributions to single elements of arrays that belong further out.
     parts: BTreeMap<Var, Parts>,
+    /// Number of blocks around its own.
+    depth: usize,
+    /// By array that has its whole adjoint here: the accumulator that code inside adds to.
+    sums: BTreeMap<Var, accumulators::Sums>,
+    /// Accumulators without elements.
+    unwanted: Vec<(Prim, accumulators::Sums)>,
 }
 
 /// Contributions to elements of an array.
@@ -150,7 +157,8 @@ impl<'p> Lower<'p> {
         let start = self.scope.blocks.last().map_or(0, |b| b.stms.len());
         let (copies, y, mut stms) = self.at_copy(f, x)?;
         extremum::joined(self, &mut stms, &columns(&y));
-        let mut reverse = Reverse { scopes: vec![Scope::default()], ..Reverse::default() };
+        let scope = Scope { depth: self.depth(), ..Scope::default() };
+        let mut reverse = Reverse { scopes: vec![scope], ..Reverse::default() };
         let floats = copies.iter().zip(x.leaves()).filter(|(_, (_, p))| p.is_float());
         floats.filter_map(|(copy, _)| copy.var()).for_each(|v| reverse.input(v));
         reverse.note_active(self, &stms);
@@ -202,13 +210,14 @@ impl Reverse {
         self.scope().own.insert(v);
     }
 
-    /// Runs `f` in a new scope, in which these variables have their whole adjoint, and gives the scope back.
+    /// Runs `f` in a new scope, whose block is that of this depth, in which these variables have their whole adjoint, and gives the scope back.
     fn inside<T>(
         &mut self,
+        depth: usize,
         own: impl IntoIterator<Item = Var>,
         f: impl FnOnce(&mut Self) -> R<T>,
     ) -> R<(Scope, T)> {
-        self.scopes.push(Scope { own: own.into_iter().collect(), ..Scope::default() });
+        self.scopes.push(Scope { depth, own: own.into_iter().collect(), ..Scope::default() });
         let tape = self.tape.take();
         let result = f(self);
         self.tape = tape;
@@ -244,6 +253,11 @@ impl Reverse {
             let at: Vec<Atom> = std::iter::once(row).chain(at[1..].iter().copied()).collect();
             return self.contribute_at(lo, of, &at, d, ty);
         }
+        if self.scope().sums.contains_key(&arr) {
+            let place = self.place(lo, arr, at)?;
+            let list = lo.as_list(place, d, ty)?;
+            return self.add_to_sums(lo, arr, list).map(drop);
+        }
         if self.scope().own.contains(&arr) {
             let part = |all| Exp::Index(all, at.to_vec());
             let (all, value) = self.with_part(lo, arr, (d, ty), &part)?;
@@ -259,9 +273,8 @@ impl Reverse {
             return Ok(());
         }
         let start = self.place(lo, arr, at)?;
-        let (count, values) = lo.flat(lo.leaf_var(d)?)?;
-        let places = lo.places_from(start, count)?;
-        self.scope().parts.entry(arr).or_default().lists.push(List { count, places, values });
+        let list = lo.as_list(start, d, ty)?;
+        self.scope().parts.entry(arr).or_default().lists.push(list);
         Ok(())
     }
 
@@ -273,6 +286,7 @@ impl Reverse {
         (d, ty): (Atom, &Type),
         part: &dyn Fn(Var) -> Exp,
     ) -> R<(Var, Atom)> {
+        self.end_sums(lo, arr)?;
         let is_first = !self.scope().adjoints.contains_key(&arr);
         let all = self.whole(lo, arr)?;
         if is_first {
@@ -294,6 +308,9 @@ impl Reverse {
             self.scope().parts.entry(arr).or_default().lists.push(list);
             return Ok(());
         }
+        if self.add_to_sums(lo, arr, list)? {
+            return Ok(());
+        }
         let all = self.whole(lo, arr)?;
         let ty = lo.type_of(arr).clone();
         let (_, flat) = lo.flat(all)?;
@@ -305,6 +322,7 @@ impl Reverse {
 
     /// The adjoint of an array so far.
     fn whole(&mut self, lo: &mut Lower, arr: Var) -> R<Var> {
+        self.end_sums(lo, arr)?;
         let d = match self.scope().adjoints.get(&arr) {
             Some(d) => *d,
             None => {
@@ -317,6 +335,7 @@ impl Reverse {
 
     /// The adjoint so far, or zero.
     fn or_zeros(&mut self, lo: &mut Lower, v: Var) -> R<Atom> {
+        self.end_sums(lo, v)?;
         match self.scope().adjoints.get(&v) {
             Some(d) => Ok(*d),
             None => {

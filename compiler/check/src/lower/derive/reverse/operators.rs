@@ -99,7 +99,7 @@ impl Reverse {
     ) -> R<Adjoints> {
         let k = x.len();
         let first = self.applied(lo, op, l, x)?;
-        let (scope, whole) = self.inside([], |rev| {
+        let (scope, whole) = self.inside(lo.depth(), [], |rev| {
             let whole = rev.applied(lo, op, &first.results, r)?;
             rev.unapplied(lo, whole, adjoints)
         })?;

@@ -139,7 +139,7 @@ impl Reverse {
     ) -> R<Vec<Atom>> {
         let mut unit = vec![None; l.len()];
         unit[floats[c]] = Some(Atom::Const(Scalar::from_i64(op.ret[floats[c]].prim(), 1)));
-        let (_, operands) = self.inside([], |rev| {
+        let (_, operands) = self.inside(lo.depth(), [], |rev| {
             let applied = rev.applied(lo, op, l, x)?;
             rev.unapplied(lo, applied, &unit)
         })?;

@@ -1,16 +1,20 @@
-//! Arrays that a recursion passes on as they are, or a part of them: their adjoints are positions and values.
+//! Arrays that a recursion passes on as they are, or a part of them: what calls add to their adjoints goes to an accumulator.
 //!
 //! ```text
-//! def f (xs: []f64) (i: i64) = … xs[i] … f xs (i + 1)          f* (xs, i, …, base) = (k, places, values)
+//! def f (xs: []f64) (i: i64) = … xs[i] … f xs (i + 1)          f* (xs, i, …, base, acc) = …
 //! ```
 //!
-//! The adjoint of the whole array in each call would take the square of what a deep recursion reads. The list grows by what a call adds to it, and
-//! becomes one histogram where the array belongs. Places are those in the array that the first call got, flat: `base` is the one at which the
-//! parameter begins there. What is added to a part of the parameter (`xs[1:]`) is added to the parameter at once.
+//! The adjoint of the whole array in each call would take the square of what a deep recursion reads. Places are those in the array that the first
+//! call got, flat: `base` is the one at which the parameter begins there. What is added to a part of the parameter (`xs[1:]`) is added to the
+//! parameter at once.
+//!
+//! Accumulators have no derivatives. Where tapes must have some, a call gives a list, `(k, places, values)`, which grows by what it adds, and
+//! becomes one histogram where the array belongs.
 
 use super::super::super::remainders::part_of;
 use super::super::is_float;
-use super::{Along, Element, List, Lower, R, Reverse};
+use super::accumulators::Sums;
+use super::{Along, Element, List, Lower, Parts, R, Reverse};
 use par_ir::core::{Body, Exp, FunId, LoopForm, Param, Stm};
 use par_ir::{Atom, Dim, Prim, Type, Var};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -25,12 +29,13 @@ pub(super) struct Part {
     is_whole: bool,
 }
 
-/// A parameter whose adjoint is a list.
+/// A parameter whose adjoint is added to an accumulator, or is a list.
 #[derive(Clone, Copy)]
 pub(super) struct Shared {
     /// Stands for the array that the first call got.
     whole: Var,
     base: Atom,
+    acc: Option<Var>,
 }
 
 /// Uses of a function's parameters in calls that lead back to it.
@@ -50,7 +55,7 @@ struct Passed {
 }
 
 impl Lower<'_> {
-    /// For each parameter of a function, whether its adjoint is a list: an array of which calls read elements, and which the recursion passes on, or
+    /// For each parameter of a function, whether its adjoint is one for all calls: an array of which calls read elements, and which the recursion passes on, or
     /// passes one part of. Where it divides an array, each call has an adjoint of its own.
     pub(super) fn shared_params(&mut self, id: FunId) -> Vec<bool> {
         if let Some(known) = self.derivatives.shared.get(&id) {
@@ -155,12 +160,24 @@ fn width(exp: &Exp) -> Atom {
 }
 
 impl Reverse {
-    /// Makes a function's parameter one whose adjoint is a list.
-    pub(super) fn share(&mut self, lo: &mut Lower, p: &Param, base: Atom) {
+    /// Makes a function's parameter one whose adjoint is one for all calls.
+    pub(super) fn share(&mut self, lo: &mut Lower, p: &Param, base: Atom, acc: Option<Var>) {
         let size = Dim::Size(Atom::i64(-1));
         let whole = lo.fresh("whole", Type::array(vec![size], p.ty.prim()));
         self.active.insert(p.var);
-        self.shared.insert(p.var, Shared { whole, base });
+        self.shared.insert(p.var, Shared { whole, base, acc });
+    }
+
+    /// The accumulator of a parameter.
+    pub(super) fn shared_sums(&self, v: Var) -> Option<Sums> {
+        let Shared { base, acc, .. } = *self.shared.get(&v)?;
+        acc.map(|acc| Sums { acc, base })
+    }
+
+    /// The array that this one is a part of, and at which row, if the whole is wanted, too.
+    pub(super) fn part_of(&self, v: Var) -> Option<(Var, Atom)> {
+        let Part { of, start, .. } = *self.within.get(&v)?;
+        self.active.contains(&of).then_some((of, start))
     }
 
     /// Notes that a statement binds a part of another array.
@@ -195,7 +212,7 @@ impl Reverse {
         std::iter::successors(whole(&arr), whole).collect()
     }
 
-    /// True for a parameter whose adjoint is a list, and for its parts.
+    /// True for a parameter whose adjoint is one for all calls, and for its parts.
     pub(super) fn is_shared(&self, arr: Var) -> bool {
         self.shared.contains_key(&arr) || self.within.get(&arr).is_some_and(|part| self.is_shared(part.of))
     }
@@ -214,7 +231,7 @@ impl Reverse {
         Ok(Some((whole, lo.add(base, place))))
     }
 
-    /// Adds to the adjoint of an element or a row, if it is one of a parameter whose adjoint is a list.
+    /// Adds to the adjoint of an element or a row, if it is one of a parameter whose adjoint is one for all calls.
     pub(super) fn contribute_to_whole(
         &mut self,
         lo: &mut Lower,
@@ -229,9 +246,8 @@ impl Reverse {
         if ty.is_scalar() {
             parts.elements.push(Element { at: vec![Along::Index(place)], value: d });
         } else {
-            let (count, values) = lo.flat(lo.leaf_var(d)?)?;
-            let places = lo.places_from(place, count)?;
-            self.scope().parts.entry(whole).or_default().lists.push(List { count, places, values });
+            let list = lo.as_list(place, d, ty)?;
+            self.scope().parts.entry(whole).or_default().lists.push(list);
         }
         Ok(true)
     }
@@ -254,9 +270,27 @@ impl Reverse {
         Ok(whole.map_or(Atom::i64(0), |(_, base)| base))
     }
 
-    /// All contributions to a parameter whose adjoint is a list.
+    /// All contributions to a parameter as one list.
     pub(super) fn shared_adjoint(&mut self, lo: &mut Lower, p: &Param) -> R<List> {
-        let Some(Shared { whole, base }) = self.shared.get(&p.var).copied() else {
+        let all = Some(Parts { elements: Vec::new(), lists: self.shared_lists(lo, p)? });
+        let list = lo.one_list(all, None)?;
+        Ok(list.unwrap_or_else(|| lo.empty_list(p.ty.prim())))
+    }
+
+    /// Adds all contributions to a parameter to its accumulator.
+    pub(super) fn add_shared(&mut self, lo: &mut Lower, p: &Param) -> R<()> {
+        let Some(Sums { acc, .. }) = self.shared_sums(p.var) else {
+            return Err(lo.internal("a parameter with an accumulator"));
+        };
+        for list in self.shared_lists(lo, p)? {
+            lo.add_list(acc, p.ty.prim(), list);
+        }
+        Ok(())
+    }
+
+    /// The contributions of a function's own code to a parameter.
+    fn shared_lists(&mut self, lo: &mut Lower, p: &Param) -> R<Vec<List>> {
+        let Some(Shared { whole, base, .. }) = self.shared.get(&p.var).copied() else {
             return Err(lo.internal("an adjoint that is a list"));
         };
         let mut scope = std::mem::take(self.scope());
@@ -279,8 +313,7 @@ impl Reverse {
         if !all.elements.is_empty() {
             all.lists.push(self.single_elements(lo, whole, prim, &all.elements)?);
         }
-        let list = lo.one_list(Some(all), None)?;
-        Ok(list.unwrap_or_else(|| lo.empty_list(prim)))
+        Ok(all.lists)
     }
 
     /// Values for single elements as a list.

@@ -59,7 +59,9 @@ impl Reverse {
         match &exp {
             Exp::Iota(n) => _ = self.positions.insert(pat[0].var, *n),
             Exp::Trace { .. } if self.again() => return Ok(None),
-            Exp::Push(_) | Exp::Tape(_) => return Err(lo.derivative_of_tape()),
+            Exp::Push(_) | Exp::Tape(_) | Exp::Accumulate(_) | Exp::Add { .. } | Exp::Accumulated(_) => {
+                return Err(lo.derivative_of_tape());
+            }
             Exp::Prim(PrimOp::Special(SpecialOp::FromBits, _), args)
                 if args.iter().any(|a| a.var().is_some_and(|v| self.bits.contains(&v))) =>
             {
@@ -116,11 +118,14 @@ impl Reverse {
             super::super::super::deep(|| self.retreat(lo, step))?;
         }
         lo.place.span = before;
-        Ok(())
+        self.end_all_sums(lo)
     }
 
     fn retreat(&mut self, lo: &mut Lower, step: Step) -> R<()> {
         let Step { pat, exp, kept, .. } = step;
+        for p in &pat {
+            self.end_sums(lo, p.var)?;
+        }
         let adjoints: Vec<Option<Atom>> = pat.iter().map(|p| self.scope().adjoints.remove(&p.var)).collect();
         if adjoints.iter().all(Option::is_none) {
             return Ok(());
