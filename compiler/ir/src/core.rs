@@ -305,7 +305,7 @@ pub enum Exp {
     Total(Var),
     /// Puts `f64`s at the end of the tape: binds how many are on it then. In the order that calls are made in: a number may differ between
     /// interpreters and back ends, but not what lies before it. The tape is that of the function, or of the one that called it, which has an
-    /// expression [`Exp::Tape`] in its body. Not in a loop.
+    /// expression [`Exp::Tape`] in its body.
     Push(Var),
     /// The first so many numbers of the tape that begins, empty, with each call of this function. All are on it.
     Tape(Atom),

@@ -272,8 +272,8 @@ fn tapes() {
     rejected(core("let (y_6: [n_0]f64) = tape c_5"), "the size has type bool");
     let pushes = "let (z_6: [1i64]f64) = literal f64 [1.0f64] let (e_7: i64) = push z_6";
     let looping =
-        format!("let (k_8: i64) = loop (a_9: i64 = i_4) for j_10: i64 < n_0 do {{ {pushes} in (e_7) }}");
-    rejected(core(&looping), "a loop pushes to a tape");
+        format!("let (k_8: i64) = loop (a_9: i64 = i_4) while {{ {pushes} in (c_5) }} do {{ in (a_9) }}");
+    rejected(core(&looping), "the condition of a loop pushes to a tape");
     assert_eq!(core(pushes), Ok(()));
     let entry = format!("fun f@0 (n_0: i64) -> () entry f (n: i64) -> () {{ {pushes} in () }}");
     let parsed = parse_core(&entry).unwrap();

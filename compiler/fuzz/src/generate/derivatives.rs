@@ -2,7 +2,7 @@
 //!
 //! An entry `law` says whether the derivative forward and the sweep backward agree: `<J x, y> = <x, Jᵀ y>` for `y = f x`.
 
-use super::{Form, Gen};
+use super::{Form, Fun, Gen};
 use crate::case::{Call, LAW};
 use crate::inputs;
 use crate::types::Ty;
@@ -85,8 +85,16 @@ fn steps(g: &mut Gen, result: &Ty, size: u32) -> String {
     let mut text = String::new();
     let count = g.rng.below(3);
     for _ in 0..count {
-        let (ty, name) = (floats(g), g.name());
-        let value = g.exp(&ty, size / 3);
+        let recursive = g.funs.iter().filter(|f| f.recursive && f.ret.has_floats());
+        let recursive: Vec<Fun> = recursive.cloned().collect();
+        let (ty, value) = if !recursive.is_empty() && g.rng.chance(60) {
+            let f = g.rng.pick(&recursive).clone();
+            (f.ret.clone(), format!("{}{}", f.name, g.arguments(&f, size / 3)))
+        } else {
+            let ty = floats(g);
+            (ty.clone(), g.exp(&ty, size / 3))
+        };
+        let name = g.name();
         text += &format!("let {name} = {value} in\n  ");
         g.scope.push((name, ty));
     }

@@ -3,6 +3,7 @@
 
 use super::{Form, Fun, Gen};
 use crate::types::{BOOL, I64, Ty, array};
+use par_runtime::Prim;
 
 pub(super) const FORMS: &[Form] = &[
     Form { name: "recursive call", weight: 40, makes: |_| true, make: call },
@@ -41,12 +42,14 @@ fn local(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
 impl Gen {
     pub(super) fn declare_recursive(&mut self, size: u32) {
         let name = format!("r{}", self.funs.len());
-        match self.rng.below(8) {
+        match self.rng.below(10) {
             0 | 1 => self.counting(&name, size),
             2 => self.mutual(&name, size),
             3 | 4 => self.ending(&name, size),
             5 => self.mapping(&name, size),
             6 => self.halving(&name, size),
+            7 => self.looping(&name, size),
+            8 => self.reading(&name, size),
             _ => self.sorting(&name, size),
         }
     }
@@ -165,6 +168,61 @@ impl Gen {
             let f = format!("(\\({x}: {elem}) -> {name} ({} - 1) {})", names[0], args.join(" "));
             let calls = format!("let {y} = {xs} let {rs} = map {f} {y}[:i64.min 2 (length {y})] in {rest}");
             format!("if {} <= 0 then {base} else {calls}", names[0])
+        });
+        self.declare(name, params, ret, true, text);
+    }
+
+    /// Calls itself in a loop.
+    fn looping(&mut self, name: &str, size: u32) {
+        let (params, ret) = (self.parameters(), self.ty(2));
+        let share = size / 4;
+        let text = self.function("def", name, &params, &ret, |g| {
+            let names = g.names();
+            let [base, first] = g.exps([&ret, &ret], share);
+            let (s, j, r) = (g.name(), g.name(), g.name());
+            let next = g.with(&[(&s, &ret), (&j, &I64)], |g| {
+                let args = params[1..].iter().zip(&names[1..]);
+                let args = args.map(|(t, n)| if g.rng.chance(30) { n.clone() } else { g.exp(t, share / 2) });
+                let call = format!("{name} ({} - 1) {}", names[0], args.collect::<Vec<_>>().join(" "));
+                let rest = g.with(&[(&r, &ret)], |g| g.exp(&ret, share));
+                format!("let {r} = {call} in {rest}")
+            });
+            let repeated = if g.rng.chance(60) {
+                format!("loop {s} = {first} for {j} < {} do {next}", g.rng.below(3))
+            } else {
+                let cond = g.with(&[(&s, &ret), (&j, &I64)], |g| g.condition(1));
+                format!("(loop ({s}, {j}) = ({first}, 0) while {j} < 2 && {cond} do ({next}, {j} + 1)).0")
+            };
+            format!("if {} <= 0 then {base} else {repeated}", names[0])
+        });
+        self.declare(name, params, ret, true, text);
+    }
+
+    /// Passes on an array whose elements are read by number.
+    fn reading(&mut self, name: &str, size: u32) {
+        let prim = *self.rng.pick(&[Prim::F32, Prim::F64]);
+        let ret = Ty::Prim(prim);
+        let (params, share) = (vec![I64, array(ret.clone()), I64], size / 4);
+        let text = self.function("def", name, &params, &ret, |g| {
+            let names = g.names();
+            let [k, xs, i] = &names[..] else { unreachable!("three parameters") };
+            // Nothing else reads the array.
+            g.scope.remove(1);
+            let (v, r, s, j) = (g.name(), g.name(), g.name(), g.name());
+            let base = g.with(&[(&v, &ret)], |g| g.exp(&ret, share));
+            let [at, other] = g.exps([&I64, &I64], share / 2);
+            let calls = match g.rng.below(3) {
+                0 => format!("let {r} = {name} ({k} - 1) {xs} {at} let {s} = {name} ({k} - 2) {xs} {other}"),
+                1 => format!(
+                    "let {r} = {prim}.sum (map (\\{j} -> {name} ({k} - 1) {xs} ({at} + {j})) (iota 2)) let {s} = {r}"
+                ),
+                _ => format!(
+                    "let {r} = loop {s} = {v} for {j} < 2 do {s} * {name} ({k} - 1) {xs}[i64.min 1 (length {xs}):] ({other} + {j}) let {s} = {r}"
+                ),
+            };
+            let all = [(&*v, &ret), (&r, &ret), (&s, &ret)];
+            let rest = g.with(&all, |g| g.exp(&ret, share));
+            format!("let {v} = pick 1 ({i} & 7) {xs} in if {k} <= 0 then {base} else {calls} in {rest}")
         });
         self.declare(name, params, ret, true, text);
     }

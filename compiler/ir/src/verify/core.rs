@@ -11,7 +11,7 @@
 //!    results, neutral elements fit (see `soac`).
 //! 7. A function's, lambda's, arm's and loop's body results in what its type says; calls fit the function.
 //! 8. The parameters and results of an entry are its types' columns.
-//! 9. Nothing is pushed to a tape in a loop, nor in an entry point that has none.
+//! 9. Nothing is pushed to a tape in an entry point that has none, nor in the condition of a loop.
 //! 10. Accumulators are parameters of functions that are no entries, and arguments of their calls; they end in the body that begins them.
 //!
 //! Dimensions are compared where that is certain: two different constants are a mistake, two variables need not be.
@@ -36,18 +36,21 @@ pub fn verify_core(program: &Program) -> std::result::Result<(), String> {
     for (fun, is_pushing) in program.funs.iter().zip(&pushing) {
         let with_tape =
             ensure(fun.entry.is_none() || !is_pushing, || "an entry point pushes to no tape".into());
-        with_tape.and_then(|()| loops_push_nothing(&fun.body, &pushing)).map_err(|e| e.message(&fun.name))?;
+        with_tape
+            .and_then(|()| conditions_push_nothing(&fun.body, &pushing))
+            .map_err(|e| e.message(&fun.name))?;
     }
     Ok(())
 }
 
 /// Invariant 9, of the loops in a body.
-fn loops_push_nothing(body: &Body, pushing: &[bool]) -> Result {
+fn conditions_push_nothing(body: &Body, pushing: &[bool]) -> Result {
     for exp in body.stms.iter().map(|s| &s.exp) {
+        if let Exp::Loop { form: LoopForm::While(cond), .. } = exp {
+            ensure(!cond.pushes(pushing), || "the condition of a loop pushes to a tape".into())?;
+        }
         for inner in exp.bodies() {
-            let is_loop = matches!(exp, Exp::Loop { .. });
-            ensure(!is_loop || !inner.pushes(pushing), || "a loop pushes to a tape".into())?;
-            deeper(|| loops_push_nothing(inner, pushing))?;
+            deeper(|| conditions_push_nothing(inner, pushing))?;
         }
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Loops: from the last iteration to the first, with the state that the tape holds.
 
 use super::backward::{Backward, Found};
+use super::inner::Tapes;
 use super::tape::Tape;
 use super::{List, Lower, R, Reverse, Scope};
 use par_ir::core::{Body, Exp, LoopForm, Param};
@@ -24,9 +25,8 @@ impl Reverse {
         lo: &mut Lower<'p>,
         (pat, adjoints): (&[Param], &[Option<Atom>]),
         params: &[(Param, Atom)],
-        form: &LoopForm,
-        body: &Body,
-        tape: &Tape,
+        (form, body): (&LoopForm, &Body),
+        (tape, calls): (&Tape, Option<Tapes>),
     ) -> R<()> {
         let state: Vec<Var> = params.iter().map(|(p, _)| p.var).collect();
         let shared: Vec<Var> = self.shared(lo, body).into_iter().filter(|v| !state.contains(v)).collect();
@@ -79,6 +79,9 @@ impl Reverse {
             let inner = values.iter().chain(&shared).copied();
             let (mut scope, ()) = self.inside(lo.depth(), inner, |rev| {
                 rev.scope().adjoints = own.iter().map(|(v, p)| (*v, p.var.into())).collect();
+                if let Some(Tapes::Ends { ends, of }) = calls {
+                    rev.tape = Some(lo.frame_of_iteration(ends, of, i));
+                }
                 let body = rev.copy(lo, body, &mut subst);
                 let steps = rev.forward(lo, body.stms)?;
                 for c in &carried {

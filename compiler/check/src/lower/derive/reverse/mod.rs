@@ -29,6 +29,7 @@ mod extremum;
 mod given;
 mod hist;
 mod inner;
+mod iterations;
 mod loops;
 mod moves;
 mod need;

@@ -23,12 +23,13 @@
 //!
 //! Integers are floats of the same bits there. One tape of floats has derivatives of its own, and takes half the copies that two would.
 //!
-//! Calls inside of loops and reductions are not kept: they are made again.
+//! Calls in loops are kept where tapes are not joined ([`super::iterations`]). Those inside of reductions, and of loops over strips of iterations, are
+//! made again.
 
 use super::super::{Mode, is_float};
 use super::need::needed;
 use super::{Lower, R};
-use par_ir::core::{Body, Exp, FunId, Lambda, Param, Schedule, Stm};
+use par_ir::core::{Body, Exp, FunId, Lambda, LoopForm, Param, Stm};
 use par_ir::prim::{CmpOp, SpecialOp};
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Type, Var};
@@ -46,7 +47,7 @@ pub(super) type Tape = (Atom, Var);
 
 /// A tape being made.
 #[derive(Default)]
-struct Recorder {
+pub(super) struct Recorder {
     needed: HashSet<Var>,
     /// Arrays with their sizes.
     pieces: Vec<(Atom, Var)>,
@@ -66,6 +67,10 @@ impl Lower<'_> {
             Exp::Call(id, _) => !self.derivatives.given.contains_key(id) && !self.is_plain(*id),
             Exp::If { then, other, .. } => inside(then) || inside(other),
             Exp::Map { lam, .. } => inside(&lam.body),
+            // Of a loop over strips of iterations the sweep backward runs the strips again, and their calls.
+            Exp::Loop { body, .. } => {
+                !self.derivatives.joined && self.options.checkpoints == 0 && inside(body)
+            }
             _ => false,
         }
     }
@@ -83,7 +88,12 @@ impl Lower<'_> {
         let taped: Vec<&Stm> = stms.iter().filter(|s| self.is_taped(&s.exp)).collect();
         let all_but_last = taped.split_last().map_or(&[][..], |(_, before)| before);
         let sizes = if self.derivatives.joined { all_but_last } else { &taped[..] };
-        let sizes = sizes.iter().filter(|s| !matches!(s.exp, Exp::Map { .. })).count();
+        let of_stm = |s: &&&Stm| match s.exp {
+            Exp::Map { .. } => 0,
+            Exp::Loop { form: LoopForm::While(_), .. } => 2,
+            _ => 1,
+        };
+        let sizes: usize = sizes.iter().map(|s| of_stm(&s)).sum();
         let calls = taped.iter().filter(|s| matches!(s.exp, Exp::Call(..)));
         sizes + calls.flat_map(|s| &s.pat).filter(|p| is_kept_scalar(p)).count()
     }
@@ -176,7 +186,7 @@ impl Lower<'_> {
     }
 
     /// A scalar as it stands on a tape.
-    fn onto_tape(&mut self, a: Atom, prim: Prim) -> Atom {
+    pub(super) fn onto_tape(&mut self, a: Atom, prim: Prim) -> Atom {
         let whole = match prim {
             p if p.is_float() => return self.conv(p, ON_TAPE, a),
             Prim::Bool => {
@@ -239,7 +249,7 @@ pub(super) fn tape_of([k, v]: &[Param; 2]) -> Tape {
 
 impl Recorder {
     /// Emits a body's statements: its tape, or where its part of it ends.
-    fn body(&mut self, lo: &mut Lower, stms: Vec<Stm>) -> R<Vec<Atom>> {
+    pub(super) fn body(&mut self, lo: &mut Lower, stms: Vec<Stm>) -> R<Vec<Atom>> {
         let is_only_branch = lo.is_only_branch(&stms);
         let left = lo.taped_count(&stms);
         let outer = (
@@ -293,6 +303,12 @@ impl Recorder {
                 self.end = params.first().map(|p| p.var.into());
             }
             Exp::Map { width, inputs, lam } => return self.rows(lo, kept, (width, inputs, lam)),
+            Exp::Loop { params, form, body } => {
+                let kept = self.iterations(lo, kept, (params, form, body))?;
+                let kept = kept.into_iter().map(|a| lo.onto_tape(a, Prim::I64));
+                self.scalars.extend(kept.collect::<Vec<_>>());
+                return Ok(());
+            }
             _ => return Err(lo.internal("code with calls was expected")),
         }
         if let [size, tape] = &params[..] {
@@ -313,8 +329,6 @@ impl Recorder {
         let [k, Atom::Var(v)] = tape[..] else {
             lam.body.results.extend(tape);
             lam.ret.push(Type::I64);
-            // In a loop nothing is pushed.
-            lam.schedule = Schedule::Free;
             let ends = lo.param("ends", Type::array(vec![Dim::Size(width)], Prim::I64));
             let of_rows = (width, ends.var);
             pat.push(ends);

@@ -10,7 +10,7 @@ use par_ir::{Atom, Dim, Prim, Span, Type, Var};
 /// A place on a tape, which is read from its end.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
-    array: Var,
+    pub array: Var,
     size: Atom,
     /// Number of the scalars at the end that were read.
     scalar: i64,
@@ -37,7 +37,7 @@ impl Frame {
     }
 
     /// The next scalar.
-    fn scalar(&mut self, lo: &mut Lower, prim: Prim) -> Atom {
+    pub fn scalar(&mut self, lo: &mut Lower, prim: Prim) -> Atom {
         self.scalar += 1;
         let at = vec![lo.sub(self.size, Atom::i64(self.scalar))];
         let x = lo.emit("kept", Type::scalar(ON_TAPE), Exp::Index(self.array, at));
@@ -69,7 +69,7 @@ impl Frame {
     }
 
     /// The size of the tape of the statement that begins here, or the end of its part; not if that is all that is left.
-    fn link(&mut self, lo: &mut Lower) -> Option<Atom> {
+    pub fn link(&mut self, lo: &mut Lower) -> Option<Atom> {
         let is_kept = if lo.derivatives.joined { self.left > 0 } else { !self.is_only_branch };
         is_kept.then(|| self.scalar(lo, Prim::I64))
     }
@@ -115,6 +115,9 @@ impl Reverse {
                 };
                 lo.push(pat.to_vec(), Exp::If { cond: *cond, then, other });
                 Kept::Calls(tape)
+            }
+            Exp::Loop { params, form, body } => {
+                self.replayed_loop(lo, &mut frame, pat, (params, form, body))?
             }
             Exp::Call(..) => {
                 let link = frame.link(lo);

@@ -18,6 +18,10 @@ impl Lower<'_> {
         }
         let kept = match (exp, kept) {
             (Exp::Loop { params, .. }, Kept::Tape(tape)) => columns_in_words(tape, params),
+            (Exp::Loop { params, .. }, Kept::Iterations(tape, _)) => {
+                let calls = "8 bytes for each number that calls in iterations result in".to_string();
+                columns_in_words(tape, params).into_iter().chain([calls]).collect()
+            }
             (_, Kept::Origins(_)) => vec!["8 bytes for each element of the result, its position".into()],
             (_, Kept::First(_)) => vec!["8 bytes: which row gave the result".into()],
             (_, Kept::Calls(_)) => vec!["8 bytes for each number that calls result in".into()],

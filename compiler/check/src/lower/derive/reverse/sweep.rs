@@ -31,6 +31,8 @@ pub(super) enum Kept {
     Calls(record::Tape),
     /// Of the rows of a map.
     Rows(Tapes),
+    /// Of a loop, and of the calls in its iterations.
+    Iterations(Tape, Tapes),
 }
 
 impl Reverse {
@@ -141,7 +143,12 @@ impl Reverse {
                 self.back_branch(lo, frame, &adjoints, cond, [&then, &other])
             }
             Exp::Loop { params, body, form } => match kept {
-                Kept::Tape(tape) => self.back_loop(lo, (&pat, &adjoints), &params, &form, &body, &tape),
+                Kept::Tape(tape) => {
+                    self.back_loop(lo, (&pat, &adjoints), &params, (&form, &body), (&tape, None))
+                }
+                Kept::Iterations(tape, calls) => {
+                    self.back_loop(lo, (&pat, &adjoints), &params, (&form, &body), (&tape, Some(calls)))
+                }
                 _ => Err(lo.internal("a loop without a tape")),
             },
             Exp::Call(id, args) => {
