@@ -86,3 +86,28 @@ fn functions_that_call_each_other_in_turn() {
          def f (a: []f64) : f64 = f64.sum (map (\\k -> even a (length a - k % 50)) (iota (length a / 10)))",
     );
 }
+
+/// In the rows of a map, as deep as the array is long: what calls add is added to one array.
+#[test]
+fn an_array_that_calls_in_rows_read_by_number() {
+    costs_at_most(
+        8.0,
+        "def walk [n] (xs: [n]f64) (i: i64) : f64 =
+           if i >= n then 1
+           else let ys = map (\\j -> walk xs (if j == 0 then i + 2 else n)) (iota 2)
+                in f64.sin (xs[i] * ys[0]) + 0.1 * xs[i / 2] * ys[1]
+         def f (a: []f64) : f64 = f64.sum (map (\\r -> walk a (length a / 3 * r)) (iota 3))",
+    );
+}
+
+/// Each call is kept, and made once.
+#[test]
+fn calls_in_a_loop() {
+    costs_at_most(
+        8.0,
+        "def walk [n] (xs: [n]f64) (i: i64) : f64 =
+           if i >= n then 1
+           else loop s = xs[i] for j < 2 do f64.tanh (s + xs[i] * walk xs (if j == 0 then i + 2 else n))
+         def f (a: []f64) : f64 = f64.sum (map (\\r -> walk a (length a / 3 * r)) (iota 3))",
+    );
+}
