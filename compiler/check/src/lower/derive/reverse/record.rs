@@ -40,7 +40,7 @@ use std::collections::HashSet;
 pub(super) const ON_TAPE: Prim = Prim::F64;
 
 /// So many directions are taken forward rather than one backward.
-const FEW: usize = 4;
+const FEW: usize = 8;
 
 /// A tape: its size, and the array. The array may go on.
 pub(super) type Tape = (Atom, Var);
