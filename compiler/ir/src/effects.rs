@@ -61,11 +61,6 @@ pub trait Effects {
         self.has(TAPES)
     }
 
-    /// True if it begins, ends or adds to an accumulator, itself. For code that must run as a whole.
-    fn has_accumulator(&self) -> bool {
-        self.has(ADDS)
-    }
-
     /// True if it may fail, diverge, show a value, have a tape or an accumulator. For code that is removed, moved past other code, or duplicated.
     fn has_effect(&self) -> bool {
         self.has(ANY)
