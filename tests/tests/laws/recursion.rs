@@ -110,3 +110,18 @@ fn calls_in_a_loop() {
          def f (a: []f64) : f64 = f64.sum (map (\\r -> walk a (length a / 3 * r)) (iota 3))",
     );
 }
+
+/// Calls for both sides of an element, which are as long as each other, or of which one is short.
+#[test]
+fn an_array_in_parts() {
+    for middle in ["n / 2", "i64.min 2 (n - 1)"] {
+        costs_at_most(
+            5.0,
+            &format!(
+                "def f [n] (xs: [n]f64) : f64 =
+                   if n == 0 then 0.5
+                   else let m = {middle} in f64.sin (xs[m] + f xs[:m] * f xs[m + 1:])"
+            ),
+        );
+    }
+}

@@ -55,8 +55,8 @@ struct Passed {
 }
 
 impl Lower<'_> {
-    /// For each parameter of a function, whether its adjoint is one for all calls: an array of which calls read elements, and which the recursion passes on, or
-    /// passes one part of. Where it divides an array, each call has an adjoint of its own.
+    /// For each parameter of a function, whether its adjoint is one for all calls: an array of which calls read elements, and which the recursion passes
+    /// on, or passes parts of; one part if adjoints are lists, which would be joined at each depth.
     pub(super) fn shared_params(&mut self, id: FunId) -> Vec<bool> {
         if let Some(known) = self.derivatives.shared.get(&id) {
             return known.clone();
@@ -69,8 +69,9 @@ impl Lower<'_> {
         if !passed.origins.is_empty() && !self.derivatives.given.contains_key(&id) {
             passed.look(self, id, &fun.body);
         }
-        let is_passed =
-            |i| passed.whole.contains(&i) && passed.indexed.contains(&i) || passed.parts.get(&i) == Some(&1);
+        let most = if self.derivatives.joined { 1 } else { usize::MAX };
+        let in_parts = |i| passed.parts.get(&i).is_some_and(|n| *n <= most);
+        let is_passed = |i| passed.whole.contains(&i) && passed.indexed.contains(&i) || in_parts(i);
         let is_shared = |i| is_passed(i) && !passed.dense.contains(&i);
         let shared: Vec<bool> = (0..fun.params.len()).map(is_shared).collect();
         self.derivatives.shared.insert(id, shared.clone());
