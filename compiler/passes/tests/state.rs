@@ -49,7 +49,7 @@ fn accumulators() {
         let args = [Column::Size(3), f64s(&[1., 2., 3.]), Column::Size(ms.len() as i64), i64s(ms)];
         same(TEXT, "sums", &args);
     }
-    for offsets in [&[0, 2, 2, 3][..], &[0], &[0, 0, 0], &[0, 5]] {
+    for offsets in [&[0i64, 2, 2, 3][..], &[0], &[0, 0, 0], &[0, 5]] {
         let n = offsets[offsets.len() - 1];
         let elements: Vec<f64> = (0..n).map(|i| i as f64 * 10.0).collect();
         for reps in [0, 1, 3] {
