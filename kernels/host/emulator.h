@@ -65,7 +65,7 @@ struct Machine {
     void (*fatal_shared)(const char* message, const char* array, long long index, long long size, u32 other);
 };
 
-static Machine* machine;   // static: each module has its own
+inline __attribute__((visibility("hidden"))) Machine* machine;   // hidden: each module has its own
 
 template <u64...>
 struct Indices {};

@@ -27,10 +27,8 @@ void __tsan_destroy_fiber(void* fiber);
 void __tsan_switch_to_fiber(void* fiber, unsigned flags);
 void __tsan_acquire(void* address);
 void __tsan_release(void* address);
-void AnnotateIgnoreReadsBegin(const char* file, int line);
-void AnnotateIgnoreReadsEnd(const char* file, int line);
-void AnnotateIgnoreWritesBegin(const char* file, int line);
-void AnnotateIgnoreWritesEnd(const char* file, int line);
+void __tsan_ignore_thread_begin();
+void __tsan_ignore_thread_end();
 }
 #else
 inline void __tsan_acquire(void*) {}
@@ -43,14 +41,8 @@ namespace emu {
 // functions access too, belongs to all fibers.
 struct Unobserved {
 #ifdef EMU_TSAN
-    Unobserved() {
-        AnnotateIgnoreReadsBegin("", 0);
-        AnnotateIgnoreWritesBegin("", 0);
-    }
-    ~Unobserved() {
-        AnnotateIgnoreWritesEnd("", 0);
-        AnnotateIgnoreReadsEnd("", 0);
-    }
+    Unobserved() { __tsan_ignore_thread_begin(); }
+    ~Unobserved() { __tsan_ignore_thread_end(); }
 #else
     ~Unobserved() {}
 #endif

@@ -109,6 +109,9 @@ std::string kept_headers(const Program& p) {
     return scratch.keep_as(folder) || access(folder.c_str(), R_OK) == 0 ? folder : "";
 }
 
+// What modules use of libraries: to look through all that a compiler links programs with takes longer than the rest of linking. Other flags may need that.
+std::string libraries() { return setting("EMU_FLAGS", "").empty() ? " -nostdlib -lm -lc -lgcc" : ""; }
+
 Result compile(Program& p) {
     for (const auto& header : p.headers)
         if (!harmless(header.first)) return p.log = "bad name of a header: " + header.first, INVALID_INPUT;
@@ -119,7 +122,7 @@ Result compile(Program& p) {
     scratch.write("program.cu", p.source);
     const std::string library = scratch.file("program.so"), log = scratch.file("log");
     const std::string command = compiler() + " -shared" + include(kept.empty() ? scratch.path : kept) + " -x c++ '" +
-                                scratch.path + "/program.cu' -o '" + library + "' 2>'" + log + "'";
+                                scratch.path + "/program.cu' -x none" + libraries() + " -o '" + library + "' 2>'" + log + "'";
     const int status = std::system(command.c_str());
     p.log = contents(log);
     if (status != 0) return COMPILATION;

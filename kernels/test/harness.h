@@ -16,6 +16,14 @@
 #include <tuple>
 #include <vector>
 
+// Where kernels are compiled apart (test/run), only what they take is looked at here.
+#ifdef TEST_APART
+#undef PAR_KERNEL
+#undef PAR_EXPORT
+#define PAR_KERNEL inline
+#define PAR_EXPORT(NAME) extern "C" void par_launch_##NAME(emu::Machine*, void**);
+#endif
+
 namespace test {
 
 using par::i32, par::i64, par::larger, par::smaller, par::u16, par::u32, par::u64, par::u8;
@@ -39,7 +47,8 @@ void launch(emu::LaunchFunction kernel, const char* name, void (*)(P...), dim3 g
     std::tuple<std::remove_cv_t<P>...> values(arguments...);
     launch_with(kernel, name, grid, block, shared, values, std::index_sequence_for<P...>{});
 }
-#define LAUNCH_GRID(NAME, GRID, BLOCK, SHARED, ...) test::launch(par_launch_##NAME, #NAME, NAME, GRID, BLOCK, SHARED, __VA_ARGS__)
+#define LAUNCH_GRID(NAME, GRID, BLOCK, SHARED, ...) \
+    test::launch(par_launch_##NAME, #NAME, decltype(&NAME)(), GRID, BLOCK, SHARED, __VA_ARGS__)
 #define LAUNCH_SHARED(NAME, GRID, THREADS, SHARED, ...) LAUNCH_GRID(NAME, dim3(u32(GRID)), dim3(THREADS), SHARED, __VA_ARGS__)
 #define LAUNCH(NAME, GRID, THREADS, ...) LAUNCH_SHARED(NAME, GRID, THREADS, 0, __VA_ARGS__)
 
