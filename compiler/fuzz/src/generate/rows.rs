@@ -186,5 +186,5 @@ fn written(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
             "loop ({out}, {y}, {k}) = {first}, {z}, 0) {step} if {keeps} then {kept} else ({out}, {y}, {k})"
         )
     };
-    Some(format!("map (\\{x} -> if null {x} then {x} else let {z} = {x}[0] in ({all}).0) {xs}"))
+    Some(format!("(map (\\{x} -> if null {x} then {x} else let {z} = {x}[0] in ({all}).0) {xs})"))
 }
