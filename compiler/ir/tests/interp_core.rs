@@ -128,7 +128,7 @@ fn tapes() {
     assert_eq!(run(TAPES, 2, rows).unwrap(), [size(3), offsets(&[0, 3, 3, 4]), f64s(&[0., 1., 1., 0.])]);
 }
 
-/// What calls add to, in rows of a map, and in loops and branches.
+/// Accumulators begin in rows of a map; calls in loops and branches add to them.
 #[test]
 fn accumulators() {
     let f64s = |xs: &[f64]| Column::Data(Array::from_slice(xs));
