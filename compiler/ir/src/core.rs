@@ -335,11 +335,6 @@ pub enum Exp {
 }
 
 impl Fun {
-    /// True if the function adds to accumulators of its callers.
-    pub fn takes_accumulators(&self) -> bool {
-        self.params.iter().any(|p| p.ty.is_acc())
-    }
-
     /// True if a tape begins with each call of the function.
     pub fn begins_tape(&self) -> bool {
         self.body.stms.iter().any(|s| matches!(s.exp, Exp::Tape(_)))

@@ -261,7 +261,9 @@ fn accumulators() {
     let looping = "let (c_10: acc f64) = loop (d_11: acc f64 = a_7) for j_12: i64 < n_0 do { in (d_11) } ";
     rejected(with(looping), "a body results in an accumulator");
     let entry = "fun f@0 (a_0: acc f64) -> () entry f (n: i64) -> () { in () }";
-    assert!(verify_core(&parse_core(entry).unwrap()).is_err());
+    rejected(verify_core(&parse_core(entry).unwrap()), "number 0 is no column");
+    let gives = "fun f@0 (a_0: acc f64) -> (b_1: acc f64) { in (a_0) }";
+    rejected(verify_core(&parse_core(gives).unwrap()), "a body results in an accumulator");
 }
 
 #[test]

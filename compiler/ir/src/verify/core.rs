@@ -85,19 +85,11 @@ impl Checker<'_> {
         if let Some(entry) = &fun.entry {
             check_entry(fun, entry)?;
         }
-        self.accumulators(fun)?;
         let results = self.body(&fun.body)?;
         self.results("result", &fun.ret, &fun.body.results, &results)?;
         self.params(&fun.ret)?;
         self.scope.release(mark);
         Ok(())
-    }
-
-    /// Invariant 10, of a function.
-    fn accumulators(&self, fun: &Fun) -> Result {
-        let is_entry = fun.entry.is_some() && fun.takes_accumulators();
-        ensure(!is_entry, || "an entry point takes an accumulator".into())?;
-        ensure(fun.ret.iter().all(|p| !p.ty.is_acc()), || "a function gives an accumulator".into())
     }
 
     /// Invariants 1 and 2: binds parameters from left to right.

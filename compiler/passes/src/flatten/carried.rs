@@ -107,8 +107,11 @@ impl Flattener<'_> {
 
     /// Makes states the variables of a loop: their versions before it, and in it, which are those here from now on.
     pub(crate) fn enter_loop(&mut self, states: &[Carried]) -> Vec<(flat::Param, Atom)> {
-        let state = |s: &Carried| (self.carried(*s).var.into(), self.next_version_of(*s));
-        states.iter().map(state).map(|(init, p)| (p, init)).collect()
+        let mut variable = |state: &Carried| {
+            let init = self.carried(*state).var.into();
+            (self.next_version_of(*state), init)
+        };
+        states.iter().map(&mut variable).collect()
     }
 
     /// True for code that changes state from outside of it.

@@ -19,6 +19,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 impl Flattener<'_> {
+    /// Begins an accumulator with the arrays of all positions: binds it, and where a position's array starts in it.
     pub(crate) fn begin_sums(&mut self, level: LevelId, pat: &[Param], dest: Var) {
         let (arr, data) = self.destination(level, dest);
         let first = flat::Param { var: data, ty: Ty::Array(pat[0].ty.prim()) };
@@ -27,6 +28,7 @@ impl Flattener<'_> {
         self.own.sums.insert(pat[0].var, arr);
     }
 
+    /// Adds the values of all positions at their places, in one histogram.
     pub(crate) fn add_at(&mut self, level: LevelId, acc: Var, places: Var, values: Var) {
         let places = self.arr(places);
         let (at, Rep::Scalar(place), Rep::Scalar(value)) = self.elements_of_both(level, places, values)
@@ -43,6 +45,7 @@ impl Flattener<'_> {
         self.finish(g, KernelKind::Hist { dests, op, neutral }, row, vec![new]);
     }
 
+    /// Ends an accumulator: its last version is an array with the rows that it began with.
     pub(crate) fn end_sums(&mut self, p: &Param, acc: Var) {
         let state = self.own.carried.remove(&Carried::Sums(acc)).zip(self.own.sums.remove(&acc));
         let (last, arr) = state.expect("internal error in flatten: an accumulator ends where none began");

@@ -87,9 +87,8 @@ impl Signature {
     /// True if calls at these places of a body agree in what has to be the same.
     fn fits(&self, body: &Body, group: &[usize]) -> bool {
         let args = self.arguments(group.iter().map(|at| &body.stms[*at]));
-        let accumulators = self.params.iter().zip(&args).filter(|(p, _)| p.ty.is_acc());
-        accumulators.into_iter().all(|(_, args)| all_same(args))
-            && self.differing(&args).is_subset(&self.free)
+        let agrees = |(p, args): (&Param, &Vec<Atom>)| !p.ty.is_acc() || all_same(args);
+        self.params.iter().zip(&args).all(agrees) && self.differing(&args).is_subset(&self.free)
     }
 
     /// For every parameter, its argument in each of the calls.

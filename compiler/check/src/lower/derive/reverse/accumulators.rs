@@ -10,7 +10,7 @@
 //! calls in the rows of a map add costs no more than that.
 
 use super::{List, Lower, R, Reverse};
-use par_ir::core::{Body, Exp, Param};
+use par_ir::core::{Body, Exp};
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, Type, Var};
 
@@ -30,11 +30,6 @@ impl Lower<'_> {
     /// True if code adds to an accumulator from outside of it.
     pub(super) fn adds(&self, bodies: [&Body; 2]) -> bool {
         bodies.iter().any(|b| b.free().iter().any(|v| self.type_of(*v).is_acc()))
-    }
-
-    /// A parameter for the accumulator of another one.
-    pub(super) fn acc_param(&mut self, p: &Param) -> Param {
-        self.param("acc", Type::acc(p.ty.prim()))
     }
 
     /// Adds values to an accumulator.

@@ -116,11 +116,15 @@ impl<'p> Lower<'p> {
             let (count, values) = self.flat(self.leaf_var(d)?)?;
             return Ok(List { count, places: self.places_from(start, count)?, values });
         }
-        let one = vec![Dim::Size(Atom::i64(1))];
-        let places =
-            self.emit("places", Type::array(one.clone(), Prim::I64), Exp::Literal(vec![start], Prim::I64));
-        let values = self.emit("d", Type::array(one, ty.prim()), Exp::Literal(vec![d], ty.prim()));
-        Ok(List { count: Atom::i64(1), places, values })
+        Ok(self.list_of(vec![start], vec![d], ty.prim()))
+    }
+
+    /// Single values at places as a list.
+    pub(super) fn list_of(&mut self, places: Vec<Atom>, values: Vec<Atom>, prim: Prim) -> List {
+        let count = Atom::i64(places.len() as i64);
+        let mut literal =
+            |p, atoms| self.emit("list", Type::array(vec![Dim::Size(count)], p), Exp::Literal(atoms, p));
+        List { count, places: literal(Prim::I64, places), values: literal(prim, values) }
     }
 
     /// The positions of a list, all so much further on.

@@ -78,15 +78,16 @@ impl Reverse {
         let floats = args.iter().zip(&old).zip(shared).filter(|((_, p), _)| is_float(&p.ty));
         for ((a, _), is_shared) in floats {
             let mut next = || vars.next().ok_or_else(|| lo.internal("an adjoint for each parameter"));
-            if is_shared && !lo.derivatives.joined {
-                continue;
-            }
-            if is_shared {
-                let list = List { count: next()?.into(), places: next()?, values: next()? };
-                self.contribute_called(lo, *a, list)?;
-            } else {
-                let d = next()?;
-                self.contribute(lo, *a, d.into())?;
+            match (is_shared, lo.derivatives.joined) {
+                (true, true) => {
+                    let list = List { count: next()?.into(), places: next()?, values: next()? };
+                    self.contribute_called(lo, *a, list)?;
+                }
+                (true, false) => {}
+                (false, _) => {
+                    let d = next()?;
+                    self.contribute(lo, *a, d.into())?;
+                }
             }
         }
         Ok(())
@@ -150,17 +151,15 @@ impl Lower<'_> {
                     (false, _) => derivatives.push(lo.param("d", p.ty.clone())),
                 }
             }
-            let accumulated = fun.params.iter().zip(&shared).filter(|(_, is_shared)| **is_shared);
-            let accs: Vec<Param> = match lo.derivatives.joined {
-                true => Vec::new(),
-                false => accumulated.map(|(p, _)| lo.acc_param(p)).collect(),
-            };
+            let added =
+                fun.params.iter().zip(&shared).filter(|(_, shared)| **shared && !lo.derivatives.joined);
+            let prims: Vec<Prim> = added.map(|(p, _)| p.ty.prim()).collect();
             let ret = std::mem::replace(&mut fun.ret, derivatives);
             fun.params.extend(lo.tape_params());
             fun.params.extend(ret.into_iter().filter(|p| is_float(&p.ty) || shapes(&p.ty)));
             let bases = shared.iter().filter(|is_shared| **is_shared);
             fun.params.extend(bases.map(|_| lo.param("base", Type::I64)));
-            fun.params.extend(accs);
+            fun.params.extend(prims.into_iter().map(|prim| lo.param("acc", Type::acc(prim))));
         })
     }
 

@@ -29,7 +29,8 @@ impl Recorder {
             let last = lo.size_param("last");
             let end = self.body(lo, std::mem::take(&mut body.stms))?;
             let both = [end[0], last.var.into()].map(|a| lo.onto_tape(a, Prim::I64));
-            let (mut state, mut next) = (vec![last], vec![lo.pushed(both.to_vec())]);
+            let row = lo.kept_scalars(both.to_vec()).1;
+            let (mut state, mut next) = (vec![last], vec![lo.pushed(row)]);
             if counts {
                 let count = lo.size_param("count");
                 next.push(lo.add(count.var.into(), Atom::i64(1)));
@@ -49,11 +50,8 @@ impl Recorder {
 }
 
 impl Lower<'_> {
-    /// Pushes numbers: where they end on the tape.
-    fn pushed(&mut self, numbers: Vec<Atom>) -> Atom {
-        let n = Atom::i64(numbers.len() as i64);
-        let ty = Type::array(vec![Dim::Size(n)], ON_TAPE);
-        let row = self.emit("kept", ty, Exp::Literal(numbers, ON_TAPE));
+    /// Pushes an array: where it ends on the tape.
+    pub(super) fn pushed(&mut self, row: Var) -> Atom {
         let end = self.emit("end", Type::I64, Exp::Push(row));
         self.facts.sizes.insert(end);
         end.into()

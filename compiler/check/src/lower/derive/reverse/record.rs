@@ -88,12 +88,7 @@ impl Lower<'_> {
         let taped: Vec<&Stm> = stms.iter().filter(|s| self.is_taped(&s.exp)).collect();
         let all_but_last = taped.split_last().map_or(&[][..], |(_, before)| before);
         let sizes = if self.derivatives.joined { all_but_last } else { &taped[..] };
-        let of_stm = |s: &&&Stm| match s.exp {
-            Exp::Map { .. } => 0,
-            Exp::Loop { form: LoopForm::While(_), .. } => 2,
-            _ => 1,
-        };
-        let sizes: usize = sizes.iter().map(|s| of_stm(&s)).sum();
+        let sizes: usize = sizes.iter().map(|s| links(&s.exp)).sum();
         let calls = taped.iter().filter(|s| matches!(s.exp, Exp::Call(..)));
         sizes + calls.flat_map(|s| &s.pat).filter(|p| is_kept_scalar(p)).count()
     }
@@ -198,6 +193,13 @@ impl Lower<'_> {
         self.prim(PrimOp::Special(SpecialOp::FromBits, ON_TAPE), &[whole])
     }
 
+    /// Scalars, as they stand on a tape, as an array with its size.
+    pub(super) fn kept_scalars(&mut self, scalars: Vec<Atom>) -> Tape {
+        let n = Atom::i64(scalars.len() as i64);
+        let ty = Type::array(vec![Dim::Size(n)], ON_TAPE);
+        (n, self.emit("kept", ty, Exp::Literal(scalars, ON_TAPE)))
+    }
+
     /// A scalar from a tape.
     pub(super) fn off_tape(&mut self, a: Atom, prim: Prim) -> Atom {
         if prim.is_float() {
@@ -229,6 +231,16 @@ impl Lower<'_> {
             Ok(super::Val::Scalar(x, to))
         })?;
         self.leaf_var(all.leaves()[0].0)
+    }
+}
+
+/// The number of scalars that say where what a statement keeps ends: none for a map, which keeps an array of them; also how often a loop runs whose
+/// form does not say it.
+fn links(exp: &Exp) -> usize {
+    match exp {
+        Exp::Map { .. } => 0,
+        Exp::Loop { form: LoopForm::While(_), .. } => 2,
+        _ => 1,
     }
 }
 
@@ -391,9 +403,7 @@ impl Recorder {
         if lo.derivatives.joined {
             return vec![k, v.into()];
         }
-        let end = lo.emit("end", Type::I64, Exp::Push(v));
-        lo.facts.sizes.insert(end);
-        vec![end.into()]
+        vec![lo.pushed(v)]
     }
 
     fn array(&mut self, lo: &mut Lower) -> Tape {
@@ -402,9 +412,7 @@ impl Recorder {
         pieces.reverse();
         scalars.reverse();
         if !scalars.is_empty() {
-            let n = Atom::i64(scalars.len() as i64);
-            let ty = Type::array(vec![Dim::Size(n)], ON_TAPE);
-            pieces.push((n, lo.emit("kept", ty, Exp::Literal(scalars, ON_TAPE))));
+            pieces.push(lo.kept_scalars(scalars));
         }
         if let [one] = pieces[..] {
             return one;

@@ -1,4 +1,4 @@
-//! Arrays that a recursion passes on as they are, or a part of them: what calls add to their adjoints goes to an accumulator.
+//! Arrays that a recursion passes on as they are, or parts of them: what calls add to their adjoints goes to an accumulator.
 //!
 //! ```text
 //! def f (xs: []f64) (i: i64) = … xs[i] … f xs (i + 1)          f* (xs, i, …, base, acc) = …
@@ -319,11 +319,8 @@ impl Reverse {
 
     /// Values for single elements as a list.
     fn single_elements(&mut self, lo: &mut Lower, whole: Var, prim: Prim, elements: &[Element]) -> R<List> {
-        let count = Atom::i64(elements.len() as i64);
         let places = elements.iter().map(|e| self.element_place(lo, whole, &e.at, &[])).collect::<R<_>>()?;
         let values = elements.iter().map(|e| e.value).collect();
-        let mut literal =
-            |p, atoms| lo.emit("list", Type::array(vec![Dim::Size(count)], p), Exp::Literal(atoms, p));
-        Ok(List { count, places: literal(Prim::I64, places), values: literal(prim, values) })
+        Ok(lo.list_of(places, values, prim))
     }
 }
