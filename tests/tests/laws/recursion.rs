@@ -111,6 +111,21 @@ fn calls_in_a_loop() {
     );
 }
 
+/// The size is also that of another array, so the array has two names, of which the loop uses one.
+#[test]
+fn calls_in_a_loop_of_two_arrays() {
+    costs_at_most(
+        5.0,
+        "def walk [n] (counts: [n]i64) (xs: [n]f64) (i: i64) : f64 =
+           if i >= n then 1
+           else loop s = xs[i] for j < counts[i] do
+             f64.tanh (s + xs[i] * walk counts xs (if j == 0 then i + 2 else n))
+         def f (a: []f64) : f64 =
+           let counts = map (\\i -> 1 + i % 2) (iota (length a))
+           in f64.sum (map (\\r -> walk counts a (length a / 3 * r)) (iota 3))",
+    );
+}
+
 /// Calls for both sides of an element, which are as long as each other, or of which one is short.
 #[test]
 fn an_array_in_parts() {

@@ -25,8 +25,9 @@ impl Reverse {
             }
         }
         let active = free.into_iter().filter(|v| self.active.contains(v)).collect::<Vec<_>>();
-        let own = &self.scope().own;
-        active.into_iter().filter(|v| own.contains(v) || lo.type_of(*v).is_scalar()).collect()
+        // What is added to other names and parts of a parameter whose adjoint is one for all calls goes there.
+        let is_here = |v: &Var| self.scopes.last().is_some_and(|s| s.own.contains(v)) && !self.is_shared(*v);
+        active.into_iter().filter(|v| is_here(v) || lo.type_of(*v).is_scalar()).collect()
     }
 
     pub(super) fn back_branch<'p>(
