@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 /// Packages that `cargo install` compiles, each of which takes some of the time.
-const PACKAGES: usize = 240;
+const PACKAGES: usize = 216;
 
-/// Bytes of code and data; the tests' build is a little larger than a release.
-const LOADED: u64 = 40 << 20;
+/// Bytes of code and data. The tests' build is hardly optimised and may have Arrow and Parquet: it is half as large again as a release.
+const LOADED: u64 = 66 << 20;
 
 #[test]
 fn packages_to_compile() {

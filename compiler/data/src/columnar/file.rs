@@ -3,11 +3,11 @@
 use super::read::{Table, failed};
 use crate::DataError;
 use crate::source::Source;
-use arrow::buffer::{Buffer, MutableBuffer};
-use arrow::datatypes::SchemaRef;
-use arrow::ipc::convert::try_fb_to_schema;
-use arrow::ipc::reader::{FileDecoder, read_footer_length};
-use arrow::ipc::{Block, root_as_footer, root_as_message};
+use arrow_buffer::{Buffer, MutableBuffer};
+use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::reader::{FileDecoder, read_footer_length};
+use arrow_ipc::{Block, root_as_footer, root_as_message};
+use arrow_schema::SchemaRef;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::Arc;

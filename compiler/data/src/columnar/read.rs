@@ -7,17 +7,16 @@ use crate::missing::{may_miss, spread};
 use crate::source::{Chunks, Source};
 use crate::tree::Tree;
 use crate::{DataError, input};
-use arrow::array::types::ArrowPrimitiveType;
-use arrow::array::{
-    Array as _, ArrayRef, AsArray, BooleanArray, GenericListArray, OffsetSizeTrait, RecordBatch,
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array as _, ArrayRef, BooleanArray, GenericListArray, LargeBinaryArray, OffsetSizeTrait, RecordBatch,
     RecordBatchReader,
 };
-use arrow::buffer::{Buffer, MutableBuffer};
-use arrow::compute::{cast, filter};
-use arrow::datatypes::{self, DataType, Field, SchemaRef};
-use arrow::error::ArrowError;
-use arrow::ipc::reader::StreamDecoder;
-use arrow::ipc::root_as_message;
+use arrow_buffer::{Buffer, MutableBuffer};
+use arrow_ipc::reader::StreamDecoder;
+use arrow_ipc::root_as_message;
+use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
+use arrow_select::{filter::filter, take::take};
 use par_runtime::{Array, Prim, ValueType};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -234,7 +233,7 @@ fn join(table: Table, kept: &[usize], may_miss: bool) -> Result<(usize, Vec<Tree
     }
     let empty = |i: &usize| {
         let field = schema.field(*i);
-        column(field, &arrow::array::new_empty_array(field.data_type()), 0, may_miss)
+        column(field, &arrow_array::new_empty_array(field.data_type()), 0, may_miss)
     };
     let columns = columns.map_or_else(|| kept.iter().map(empty).collect(), Ok)?;
     Ok((rows, columns.into_iter().map(settled).collect()))
@@ -296,23 +295,22 @@ fn tree(field: &Field, array: &ArrayRef, may_miss: bool) -> Result<Tree, Problem
 
 /// The rows of an array without missing ones.
 fn values(array: &ArrayRef, may_miss: bool) -> Result<Tree, Problem> {
-    let other = |ty: &DataType| {
-        let same = cast(array, ty).map_err(|_| Problem::Type(array.data_type().to_string()))?;
-        values(&same, may_miss)
-    };
-    use datatypes as t;
     Ok(match array.data_type() {
-        DataType::Int8 => scalars::<t::Int8Type>(array, Prim::I8),
-        DataType::Int16 => scalars::<t::Int16Type>(array, Prim::I16),
-        DataType::Int32 => scalars::<t::Int32Type>(array, Prim::I32),
-        DataType::Int64 => scalars::<t::Int64Type>(array, Prim::I64),
-        DataType::UInt8 => scalars::<t::UInt8Type>(array, Prim::U8),
-        DataType::UInt16 => scalars::<t::UInt16Type>(array, Prim::U16),
-        DataType::UInt32 => scalars::<t::UInt32Type>(array, Prim::U32),
-        DataType::UInt64 => scalars::<t::UInt64Type>(array, Prim::U64),
-        DataType::Float16 => scalars::<t::Float16Type>(array, Prim::F16),
-        DataType::Float32 => scalars::<t::Float32Type>(array, Prim::F32),
-        DataType::Float64 => scalars::<t::Float64Type>(array, Prim::F64),
+        DataType::Int8 => scalars(array, Prim::I8)?,
+        DataType::Int16 => scalars(array, Prim::I16)?,
+        DataType::Int32 | DataType::Date32 | DataType::Time32(_) => scalars(array, Prim::I32)?,
+        DataType::Int64
+        | DataType::Date64
+        | DataType::Time64(_)
+        | DataType::Timestamp(..)
+        | DataType::Duration(_) => scalars(array, Prim::I64)?,
+        DataType::UInt8 => scalars(array, Prim::U8)?,
+        DataType::UInt16 => scalars(array, Prim::U16)?,
+        DataType::UInt32 => scalars(array, Prim::U32)?,
+        DataType::UInt64 => scalars(array, Prim::U64)?,
+        DataType::Float16 => scalars(array, Prim::F16)?,
+        DataType::Float32 => scalars(array, Prim::F32)?,
+        DataType::Float64 => scalars(array, Prim::F64)?,
         DataType::Boolean => booleans(array.as_boolean()),
         DataType::List(field) => list(field, array.as_list::<i32>(), may_miss)?,
         DataType::LargeList(field) => list(field, array.as_list::<i64>(), may_miss)?,
@@ -330,8 +328,8 @@ fn values(array: &ArrayRef, may_miss: bool) -> Result<Tree, Problem> {
         DataType::LargeBinary => bytes(array.as_binary::<i64>().offsets(), array.as_binary::<i64>().values()),
         DataType::Utf8 => bytes(array.as_string::<i32>().offsets(), array.as_string::<i32>().values()),
         DataType::LargeUtf8 => bytes(array.as_string::<i64>().offsets(), array.as_string::<i64>().values()),
-        DataType::Utf8View => other(&DataType::LargeUtf8)?,
-        DataType::BinaryView => other(&DataType::LargeBinary)?,
+        DataType::Utf8View => joined(array.as_string_view().iter().map(|text| text.map(str::as_bytes))),
+        DataType::BinaryView => joined(array.as_binary_view().iter()),
         DataType::FixedSizeBinary(len) => {
             let len = usize::try_from(*len).map_err(|_| Problem::Damaged)?;
             let values = array.as_fixed_size_binary().value_data();
@@ -346,10 +344,10 @@ fn values(array: &ArrayRef, may_miss: bool) -> Result<Tree, Problem> {
                 fields.iter().zip(columns).map(|(f, c)| Ok((f.name().clone(), tree(f, c, may_miss)?)));
             Tree::Fields(parts.collect::<Result<_, _>>()?)
         }
-        DataType::Dictionary(_, value) => other(value)?,
-        DataType::Date32 | DataType::Time32(_) => other(&DataType::Int32)?,
-        DataType::Date64 | DataType::Time64(_) | DataType::Timestamp(..) | DataType::Duration(_) => {
-            other(&DataType::Int64)?
+        DataType::Dictionary(..) => {
+            let dictionary = array.as_any_dictionary();
+            let all = take(dictionary.values(), dictionary.keys(), None).map_err(|_| Problem::Damaged)?;
+            values(&all, may_miss)?
         }
         ty => return Err(Problem::Type(ty.to_string())),
     })
@@ -368,8 +366,18 @@ fn held(prim: Prim, buffer: &Buffer) -> Array {
     Array::from_owner(prim, Held(buffer.clone()))
 }
 
-fn scalars<T: ArrowPrimitiveType>(array: &ArrayRef, prim: Prim) -> Tree {
-    Tree::Scalars(held(prim, array.as_primitive::<T>().values().inner()))
+/// Numbers in one buffer, whatever they stand for.
+fn scalars(array: &ArrayRef, prim: Prim) -> Result<Tree, Problem> {
+    let (data, width) = (array.to_data(), prim.size());
+    let (from, len) = (data.offset() * width, data.len() * width);
+    let all = data.buffers().first().filter(|all| from + len <= all.len()).ok_or(Problem::Damaged)?;
+    Ok(Tree::Scalars(held(prim, &all.slice_with_length(from, len))))
+}
+
+/// Rows of bytes that lie in several places; those that are missing have none.
+fn joined<'a>(rows: impl Iterator<Item = Option<&'a [u8]>>) -> Tree {
+    let rows = LargeBinaryArray::from_iter_values(rows.map(Option::unwrap_or_default));
+    bytes(rows.offsets(), rows.values())
 }
 
 fn booleans(array: &BooleanArray) -> Tree {

@@ -3,10 +3,11 @@
 use crate::format::Format;
 use crate::tree::Tree;
 use crate::{Input, fit};
-use arrow::array::*;
-use arrow::buffer::{Buffer, MutableBuffer, OffsetBuffer, ScalarBuffer};
-use arrow::datatypes::{DataType, Field, Int8Type, Int32Type, Schema};
-use arrow::ipc::writer::{FileWriter, StreamWriter};
+use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::*;
+use arrow_buffer::{Buffer, MutableBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_ipc::writer::{FileWriter, StreamWriter};
+use arrow_schema::{DataType, Field, Schema};
 use par_runtime::io::text::print_value;
 use par_runtime::{Prim, ValueType};
 use parquet::arrow::ArrowWriter;

@@ -3,13 +3,14 @@
 use crate::DataError;
 use crate::format::Wire;
 use crate::tree::Tree;
-use arrow::array::{
+use arrow_array::types::{self as t, ArrowPrimitiveType};
+use arrow_array::{
     Array as _, ArrayRef, BooleanArray, FixedSizeListArray, LargeBinaryArray, LargeListArray,
     LargeStringArray, PrimitiveArray, RecordBatch, RecordBatchOptions, StructArray, make_array,
 };
-use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow::datatypes::{self as t, ArrowPrimitiveType, Field, Fields, Schema};
-use arrow::ipc::writer::{FileWriter, StreamWriter};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_ipc::writer::{FileWriter, StreamWriter};
+use arrow_schema::{Field, Fields, Schema};
 use bytes::Bytes;
 use par_runtime::{Array, Prim};
 use parquet::arrow::ArrowWriter;
