@@ -3,6 +3,7 @@
 use super::Slice;
 use par_ir::core::{Body, Exp, Param, Program, Stm};
 use par_ir::stack::deeper;
+use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Var};
 use std::collections::HashSet;
 
@@ -16,15 +17,19 @@ pub(super) struct Plan {
     sliced: HashSet<Var>,
     /// Something passes them on as such.
     forwarded: HashSet<Var>,
-    /// Something updates them.
-    consumed: HashSet<Var>,
+    /// Something updates them, or types of results name them.
+    fixed: HashSet<Var>,
     /// Arrays given to iterations or functions that go over all of them.
     in_order: HashSet<Var>,
 }
 
 impl Plan {
     pub(super) fn of(program: &Program, consumed: HashSet<Var>) -> Plan {
-        let mut plan = Plan { consumed, ..Plan::default() };
+        let mut plan = Plan { fixed: consumed, ..Plan::default() };
+        for f in &program.funs {
+            let is_named = |v: Var| f.ret.iter().any(|r| r.ty.mentions(v));
+            plan.fixed.extend(f.params.iter().map(|p| p.var).filter(|v| is_named(*v)));
+        }
         loop {
             let before = (plan.sliced.len(), plan.forwarded.len());
             for f in &program.funs {
@@ -105,7 +110,7 @@ impl Plan {
     fn join(&mut self, params: &[Param], values: &[(&[Stm], &[Atom])], like: &[Param], given: &[Stm]) {
         for group in groups(params) {
             let names = |i: &usize| [Some(&params[*i]), like.get(*i)].into_iter().flatten();
-            if group.iter().flat_map(names).any(|p| self.consumed.contains(&p.var)) {
+            if group.iter().flat_map(names).any(|p| self.fixed.contains(&p.var)) {
                 continue;
             }
             let is_gone_over = |v: Var| self.in_order.contains(&v) || goes_over(given, v);
