@@ -135,3 +135,11 @@ snapshot!(
 entry main [n] [m] (xs: [n][m]f32) : [n][m]f32 =
   transpose (map (\\c -> let mean = f32.sum c / f32.i64 n in map (\\x -> x - mean) c) (transpose xs))"
 );
+
+snapshot!(
+    rows_of_a_table_from_the_rows_before,
+    "
+entry main [m] [n] (xss: *[m][n]i32) : [m][n]i32 =
+  loop t = xss for i in 1..<m do
+    t with [i] = map (\\j -> if j > 0 then t[i - 1, j - 1] + t[i, j] else t[i, j]) (iota n)"
+);

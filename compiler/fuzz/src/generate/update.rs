@@ -15,6 +15,7 @@ pub(super) const FORMS: &[Form] = &[
     Form { name: "guarded update loop", weight: 8, makes: is_array, make: guarded_update_loop },
     Form { name: "waves", weight: 4, makes: is_row, make: waves },
     Form { name: "rows that stay", weight: 4, makes: is_row, make: rows_that_stay },
+    Form { name: "rows of a table", weight: 4, makes: is_row, make: rows_of_a_table },
     Form { name: "scatter", weight: 12, makes: is_array, make: scatter },
     Form { name: "scatter_2d", weight: 3, makes: |t| t.rank() > 1, make: scatter_2d },
     Form { name: "spread", weight: 3, makes: is_array, make: spread },
@@ -246,6 +247,40 @@ fn rows_that_stay(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     Some(format!(
         "(let {x} = {xs} in if null {x} then {x} else flatten (loop {y} = tabulate_2d {rows} {columns} (\\{i} {j} -> {x}[({i} * {columns} + {j}) % length {x}]) \
          for {q} < {steps} do map2 (\\{i} {row} -> if {cond} then {arms}) (iota {rows}) {y}))"
+    ))
+}
+
+/// Rows of a table, each from others of it: the one before or behind, its neighbours where they are, itself.
+fn rows_of_a_table(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let elem = ty.elem()?.clone();
+    if g.nest + 2 > super::DEEPEST || elem.rank() > 0 {
+        return None;
+    }
+    let (a, b) = g.halves(fuel);
+    let xs = g.exp(ty, a);
+    let [x, y, q, i, j, u, v] = [(); 7].map(|()| g.name());
+    let (rows, columns) = (g.rng.between(2, 6), g.rng.between(1, 40));
+    let (row, other) = *g.rng.pick(&[("Q + 1", "I - 1"), ("R - 2 - Q", "I + 1"), ("Q + 1", "Q / 2")]);
+    let read = |g: &mut Gen| {
+        let read = *g.rng.pick(&[
+            "Y[O, J]",
+            "Y[I, J]",
+            "if J > 0 then Y[O, J - 1] else Y[O, J]",
+            "if J < C - 1 then Y[O, J + 1] else Y[I, J]",
+            "Y[O, i64.max 0 (J - 1)]",
+            "Y[O, C - 1 - J]",
+            "Y[I, C - 1 - J]",
+        ]);
+        let read = read.replace('O', other).replace('C', &columns.to_string());
+        read.replace('I', &i).replace('Q', &q).replace('J', &j).replace('Y', &y)
+    };
+    let (one, two) = (read(g), read(g));
+    let value = g.under(&[(&u, &elem), (&v, &elem), (&i, &I64)], |g| g.exp(&elem, b));
+    let lets = format!("let {u} = {one} let {v} = {two}");
+    let (steps, row) = (rows - 1, row.replace('R', &rows.to_string()).replace('Q', &q));
+    Some(format!(
+        "(let {x} = {xs} in if null {x} then {x} else flatten (loop {y} = tabulate_2d {rows} {columns} (\\{i} {j} -> {x}[({i} * {columns} + {j}) % length {x}]) \
+         for {q} < {steps} do let {i} = {row} in {y} with [{i}] = map (\\{j} -> {lets} in {value}) (iota {columns})))"
     ))
 }
 

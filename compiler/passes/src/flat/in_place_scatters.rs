@@ -9,13 +9,15 @@
 //!      else …
 //! ```
 //!
-//! So anti-diagonals of a matrix are computed where they are. Neighbours are left to vectors, which compute them first and store them then.
+//! So anti-diagonals of a matrix are computed where they are. Neighbours (`s` is 1) are, too, if it is proved that everything that is read is before
+//! the first or behind the last that is written: a row of a table is computed from the row before. Others are left to vectors, which compute them first
+//! and store them then.
 
 use crate::flat::bulk::reads;
 use crate::flat::strided_checks::calls;
 use crate::flat::walk;
 use par_ir::Vars;
-use par_ir::access::{Access, Emit, Facts, Form, Symbol};
+use par_ir::access::{Access, Emit, Facts, Form, Read, Symbol};
 use par_ir::build::Host;
 use par_ir::core::{self, At, Body, Exp};
 use par_ir::effects::Effects;
@@ -35,6 +37,7 @@ fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {
     let mut at = 0;
     while at < block.stms.len() {
         facts.note(&block.stms[at]);
+        facts.note_sum(&block.stms[at]);
         block.stms[at].op.for_each_block_mut(|b| in_block(b, facts, vars));
         if let Some((first, both)) = at.checked_sub(1).and_then(|i| Some((i, Pair::of(block, i, facts)?))) {
             let replaced = both.with_choice(&block.stms[first], &block.stms[at], facts, vars);
@@ -86,8 +89,13 @@ impl Pair {
         let access = Access::of(b, facts);
         let (stride, first) = access.form(b.body.results[0])?.split(POSITION)?;
         let access_of_map = Access::of(a, facts);
+        let neighbours = stride.as_constant() == Some(1);
+        let behind = first.plus(&facts.form(a.space.as_flat()?));
         let mut distances: Vec<Form> = Vec::new();
         for read in access_of_map.reads().filter(|r| r.array == *array) {
+            if neighbours && is_outside(&access_of_map, read, &first, &behind) {
+                continue;
+            }
             let (growth, start) = read.index.split(POSITION)?;
             let distance = start.minus(&first);
             if growth != stride || !access_of_map.is_host(&distance) {
@@ -101,8 +109,8 @@ impl Pair {
         reads::of_kernel(a, &mut |arr, _| count += usize::from(arr == *array));
         let only_read = count > 0 && map.op.uses_of(*array) == count;
         let is_host = access.is_host(&stride) && access.is_host(&first);
-        let is_far = stride.as_constant().is_none_or(|n| n.unsigned_abs() > 1);
-        (only_read && is_host && is_far).then_some(Pair {
+        let fits = distances.is_empty() || stride.as_constant().is_none_or(|n| n.unsigned_abs() > 1);
+        (only_read && is_host && fits).then_some(Pair {
             array: *array,
             prim: *prim,
             first,
@@ -147,7 +155,9 @@ impl Pair {
         // What is the same in all iterations of a loop comes first.
         let mut all = Vec::new();
         for (x, y) in [(Atom::i64(1), size), (size, Atom::i64(FACTOR))] {
-            all.push(host.prim("fits", is(CmpOp::Le), vec![x, y]));
+            if size.as_i64() != Some(1) {
+                all.push(host.prim("fits", is(CmpOp::Le), vec![x, y]));
+            }
         }
         for distance in &self.distances {
             let x = emit(distance, access, host)?;
@@ -193,6 +203,13 @@ impl Pair {
         kernel.space = Space::flat(a.space.as_flat()?);
         Some(kernel)
     }
+}
+
+/// True if a read is proved to be before `first` or not before `behind`.
+fn is_outside(access: &Access, read: &Read, first: &Form, behind: &Form) -> bool {
+    let before = first.minus(&read.index).plus(&(-1).into());
+    let after = read.index.minus(behind);
+    [before, after].iter().any(|f| access.never_negative_where(f, &read.guards))
 }
 
 /// The magnitude of a number.

@@ -108,6 +108,11 @@ impl Priced {
     }
 }
 
+/// True if lanes update neighbouring elements.
+fn are_neighbours(classes: &Classes, at: &[At]) -> bool {
+    matches!(at, [At::Index(i)] if classes.atom(i) == Class::Steps(1))
+}
+
 /// The size of a group, if groups pay.
 fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) -> Option<Priced> {
     let Setting { waits, is_ragged, is_exact, width, moved, row } = setting;
@@ -316,7 +321,9 @@ impl<'c> Shape<'c> {
         }
         self.is_bytes &= stm.exp.own_bodies().is_empty();
         match &stm.exp {
-            Exp::Update { arr, .. } => self.stores |= !self.classes.is_private(*arr),
+            Exp::Update { arr, at, .. } => {
+                self.stores |= !self.classes.is_private(*arr) && !are_neighbours(self.classes, at);
+            }
             Exp::If { then, other, .. } => {
                 self.body(then);
                 self.body(other);
@@ -424,6 +431,9 @@ impl Pricing<'_> {
             Exp::Loop { params, form, body } => self.repeat(params, form, body),
             Exp::Update { arr, at, .. } if self.classes.is_private(*arr) && self.are_same(at) => {
                 Cost { group: if self.masked { 4 } else { 2 }, single }
+            }
+            Exp::Update { at, .. } if !self.masked && are_neighbours(self.classes, at) => {
+                Cost { group: 2, single }
             }
             Exp::Update { .. } => {
                 let of_lane = tuning::LANES_STORE + if self.masked { 2 } else { 0 };
