@@ -322,7 +322,9 @@ impl<'c> Shape<'c> {
         self.is_bytes &= stm.exp.own_bodies().is_empty();
         match &stm.exp {
             Exp::Update { arr, at, .. } => {
-                self.stores |= !self.classes.is_private(*arr) && !are_neighbours(self.classes, at);
+                // Iterations of a loop store in one row after the other.
+                let is_row = !self.inside && are_neighbours(self.classes, at);
+                self.stores |= !self.classes.is_private(*arr) && !is_row;
             }
             Exp::If { then, other, .. } => {
                 self.body(then);
@@ -432,7 +434,7 @@ impl Pricing<'_> {
             Exp::Update { arr, at, .. } if self.classes.is_private(*arr) && self.are_same(at) => {
                 Cost { group: if self.masked { 4 } else { 2 }, single }
             }
-            Exp::Update { at, .. } if !self.masked && are_neighbours(self.classes, at) => {
+            Exp::Update { at, .. } if !self.masked && !self.inside && are_neighbours(self.classes, at) => {
                 Cost { group: 2, single }
             }
             Exp::Update { .. } => {
