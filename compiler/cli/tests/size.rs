@@ -8,7 +8,7 @@ use std::process::Command;
 /// Packages that `cargo install` compiles, each of which takes some of the time.
 const PACKAGES: usize = 216;
 
-/// Bytes of code and data. The tests' build is hardly optimised and may have Arrow and Parquet: it is half as large again as a release.
+/// Bytes of code and data. The tests' build is not optimised where that does not matter, and may have Arrow and Parquet: it is half as large again as a release.
 const LOADED: u64 = 66 << 20;
 
 #[test]
