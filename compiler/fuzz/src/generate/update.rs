@@ -223,6 +223,11 @@ fn waves(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     ))
 }
 
+/// A matrix of an array's elements, of which there is one at least; with names for the indices.
+fn table_of(x: &str, [rows, columns]: [i64; 2], [i, j]: [&str; 2]) -> String {
+    format!("tabulate_2d {rows} {columns} (\\{i} {j} -> {x}[({i} * {columns} + {j}) % length {x}])")
+}
+
 /// Steps over a matrix that leave its rows on one side of a position as they are, and read others.
 fn rows_that_stay(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let elem = ty.elem()?.clone();
@@ -239,14 +244,14 @@ fn rows_that_stay(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let other = g.rng.pick(&["B", "B", "0", "I", "I - 1"]).replace('I', &i).replace('B', &bound);
     let other = format!("{y}[i64.max 0 (i64.min {} ({other}))]", rows - 1);
     let value = g.under(&[(&u, &elem), (&v, &elem), (&i, &I64)], |g| g.exp(&elem, b));
+    let table = table_of(&x, [rows, columns], [&i, &j]);
     let new = format!("map2 (\\{u} {v} -> {value}) {row} {other}");
     let arms = match g.rng.chance(60) {
         true => format!("{row} else {new}"),
         false => format!("{new} else {row}"),
     };
     Some(format!(
-        "(let {x} = {xs} in if null {x} then {x} else flatten (loop {y} = tabulate_2d {rows} {columns} (\\{i} {j} -> {x}[({i} * {columns} + {j}) % length {x}]) \
-         for {q} < {steps} do map2 (\\{i} {row} -> if {cond} then {arms}) (iota {rows}) {y}))"
+        "(let {x} = {xs} in if null {x} then {x} else flatten (loop {y} = {table} for {q} < {steps} do map2 (\\{i} {row} -> if {cond} then {arms}) (iota {rows}) {y}))"
     ))
 }
 
@@ -276,11 +281,11 @@ fn rows_of_a_table(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     };
     let (one, two) = (read(g), read(g));
     let value = g.under(&[(&u, &elem), (&v, &elem), (&i, &I64)], |g| g.exp(&elem, b));
+    let table = table_of(&x, [rows, columns], [&i, &j]);
     let lets = format!("let {u} = {one} let {v} = {two}");
     let (steps, row) = (rows - 1, row.replace('R', &rows.to_string()).replace('Q', &q));
     Some(format!(
-        "(let {x} = {xs} in if null {x} then {x} else flatten (loop {y} = tabulate_2d {rows} {columns} (\\{i} {j} -> {x}[({i} * {columns} + {j}) % length {x}]) \
-         for {q} < {steps} do let {i} = {row} in {y} with [{i}] = map (\\{j} -> {lets} in {value}) (iota {columns})))"
+        "(let {x} = {xs} in if null {x} then {x} else flatten (loop {y} = {table} for {q} < {steps} do let {i} = {row} in {y} with [{i}] = map (\\{j} -> {lets} in {value}) (iota {columns})))"
     ))
 }
 

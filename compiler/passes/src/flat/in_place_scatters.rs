@@ -109,8 +109,9 @@ impl Pair {
         reads::of_kernel(a, &mut |arr, _| count += usize::from(arr == *array));
         let only_read = count > 0 && map.op.uses_of(*array) == count;
         let is_host = access.is_host(&stride) && access.is_host(&first);
-        let fits = distances.is_empty() || stride.as_constant().is_none_or(|n| n.unsigned_abs() > 1);
-        (only_read && is_host && fits).then_some(Pair {
+        let is_far = stride.as_constant().is_none_or(|n| n.unsigned_abs() > 1);
+        let are_apart = is_far || neighbours && distances.is_empty();
+        (only_read && is_host && are_apart).then_some(Pair {
             array: *array,
             prim: *prim,
             first,
@@ -154,10 +155,9 @@ impl Pair {
         let high = host.prim("high", number(BinOp::Max), vec![first, last]);
         // What is the same in all iterations of a loop comes first.
         let mut all = Vec::new();
-        for (x, y) in [(Atom::i64(1), size), (size, Atom::i64(FACTOR))] {
-            if size.as_i64() != Some(1) {
-                all.push(host.prim("fits", is(CmpOp::Le), vec![x, y]));
-            }
+        let sizes = [(Atom::i64(1), size), (size, Atom::i64(FACTOR))];
+        for (x, y) in sizes.into_iter().filter(|_| size.as_i64() != Some(1)) {
+            all.push(host.prim("fits", is(CmpOp::Le), vec![x, y]));
         }
         for distance in &self.distances {
             let x = emit(distance, access, host)?;
