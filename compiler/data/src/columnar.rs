@@ -15,8 +15,6 @@
 
 mod file;
 mod read;
-#[cfg(test)]
-mod tests;
 mod write;
 
 pub use read::{count, names, read};

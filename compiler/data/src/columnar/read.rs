@@ -422,12 +422,3 @@ fn bytes<O: OffsetSizeTrait>(offsets: &[O], values: &Buffer) -> Tree {
     let values = values.slice_with_length(first.min(last), last.saturating_sub(first));
     Tree::Lists(offsets_from(offsets), Box::new(Tree::Scalars(held(Prim::U8, &values))))
 }
-
-/// The columns of a file that is in memory.
-#[cfg(test)]
-pub fn columns_of_file(bytes: &Buffer) -> Vec<Tree> {
-    let mut get = |at| part_of(bytes, at);
-    let table = File::open(&mut get, bytes.len()).and_then(|file| file.table(None)).expect("a file");
-    let all: Vec<usize> = (0..table.schema.fields().len()).collect();
-    join(table, &all, false).expect("columns").1
-}
