@@ -26,6 +26,7 @@
 //!        strided_checks   makes checks of indices with strides at both ends of a row
 //!        waves            runs waves over a matrix row after row
 //!        in_place_scatters computes elements where they are scattered
+//!        in_place_loops   makes parts of arrays where they belong
 //!        recurrences      keeps elements that later iterations of a loop read in variables
 //!        host_invariants  computes scalars of host loops once
 //! ```
@@ -35,8 +36,8 @@ use crate::core::{
     strides, tiny,
 };
 use crate::flat::{
-    bulk, columns, host_invariants, in_place_scatters, interchange, invariant_checks, linearise, prune,
-    range_checks, recurrences, row_spaces, segments, short_rows, strided_checks, waves,
+    bulk, columns, host_invariants, in_place_loops, in_place_scatters, interchange, invariant_checks,
+    linearise, prune, range_checks, recurrences, row_spaces, segments, short_rows, strided_checks, waves,
 };
 use par_ir::{core, flat};
 
@@ -258,6 +259,14 @@ pub const IN_PLACE_SCATTERS: FlatPass = Pass {
     run: in_place_scatters::run,
 };
 
+/// Loops of kernels that make parts of arrays and others that copy these to their places. Where indices are those of rows, and before recurrences, which
+/// changes the loops.
+pub const IN_PLACE_LOOPS: FlatPass = Pass {
+    name: "in_place_loops",
+    description: "makes parts of arrays where they belong instead of copying them there",
+    run: in_place_loops::run,
+};
+
 /// Scalar replacement. After all that looks for updates of certain shapes.
 pub const RECURRENCES: FlatPass = Pass {
     name: "recurrences",
@@ -290,6 +299,7 @@ pub const FLAT_PASSES: &[FlatPass] = &[
     STRIDED_CHECKS,
     WAVES,
     IN_PLACE_SCATTERS,
+    IN_PLACE_LOOPS,
     RECURRENCES,
     HOST_INVARIANTS,
     PRUNE,

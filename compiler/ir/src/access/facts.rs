@@ -2,7 +2,7 @@
 
 use super::Form;
 use super::form::Symbol;
-use crate::flat::{Fun, KernelKind, Op, Stm, Ty};
+use crate::flat::{Fun, KernelKind, LoopForm, Op, Stm, Ty};
 use crate::prim::{BinOp, PrimOp};
 use crate::ty::{Atom, Var};
 use par_runtime::value::ColumnType;
@@ -37,6 +37,9 @@ impl Facts {
 
     /// Notes what a statement binds.
     pub fn note(&mut self, stm: &Stm) {
+        if let Op::Loop { form: LoopForm::For { index, .. }, .. } = &stm.op {
+            self.sizes.insert(*index);
+        }
         let Some(p) = stm.pat.first() else { return };
         let is_size = match &stm.op {
             Op::Prim(PrimOp::Bin(BinOp::Mul, Prim::I64), xs) => {

@@ -206,7 +206,7 @@ impl Pair {
 }
 
 /// True if a read is proved to be before `first` or not before `behind`.
-fn is_outside(access: &Access, read: &Read, first: &Form, behind: &Form) -> bool {
+pub(crate) fn is_outside(access: &Access, read: &Read, first: &Form, behind: &Form) -> bool {
     let before = first.minus(&read.index).plus(&(-1).into());
     let after = read.index.minus(behind);
     [before, after].iter().any(|f| access.never_negative_where(f, &read.guards))

@@ -3,6 +3,7 @@
 pub(crate) mod bulk;
 pub(crate) mod columns;
 pub(crate) mod host_invariants;
+pub(crate) mod in_place_loops;
 pub(crate) mod in_place_scatters;
 pub(crate) mod interchange;
 pub(crate) mod invariant_checks;

@@ -292,7 +292,15 @@ fn with_short_indices(
 /// long, and with a second group in the code the loop of an n-body simulation took 1.3 times as long.
 fn may_have_rest(kernel: &Kernel, body: &Body) -> bool {
     let classes = Classes::new((kernel.pos, 1), body, Indices::Apart);
-    kernel.space.is_ragged() && !classes.has_apart()
+    let is_long = matches!(kernel.kind, KernelKind::Map(_)) && has_loop(body);
+    (kernel.space.is_ragged() || is_long) && !classes.has_apart()
+}
+
+/// True if there are loops in a body.
+fn has_loop(body: &Body) -> bool {
+    body.stms
+        .iter()
+        .any(|s| matches!(s.exp, Exp::Loop { .. }) || s.exp.own_bodies().into_iter().any(has_loop))
 }
 
 /// The reason why a map or a reduction is not done on groups.
@@ -493,7 +501,7 @@ impl<'a> Emitter<'a> {
         }
         self.nest.loops += 1;
         let repeat = self.b.ins().icmp(IntCC::SignedLessThan, following[0], limit);
-        if plan.overlaps && !plan.has_rest {
+        if plan.overlaps {
             let short = self.b.create_block();
             self.b.ins().brif(repeat, again, &args(&following), short, &[]);
             self.b.switch_to_block(short);
