@@ -28,6 +28,7 @@
 //!        in_place_scatters computes elements where they are scattered
 //!        in_place_loops   makes parts of arrays where they belong
 //!        recurrences      keeps elements that later iterations of a loop read in variables
+//!        transpositions   copies each array along its columns by itself
 //!        host_invariants  computes scalars of host loops once
 //! ```
 
@@ -37,7 +38,8 @@ use crate::core::{
 };
 use crate::flat::{
     bulk, columns, host_invariants, in_place_loops, in_place_scatters, interchange, invariant_checks,
-    linearise, prune, range_checks, recurrences, row_spaces, segments, short_rows, strided_checks, waves,
+    linearise, prune, range_checks, recurrences, row_spaces, segments, short_rows, strided_checks,
+    transpositions, waves,
 };
 use par_ir::{core, flat};
 
@@ -274,6 +276,13 @@ pub const RECURRENCES: FlatPass = Pass {
     run: recurrences::run,
 };
 
+/// Fission. After fusion, which would put the maps together again.
+pub const TRANSPOSITIONS: FlatPass = Pass {
+    name: "transpositions",
+    description: "copies each of several arrays along its columns by itself",
+    run: transpositions::run,
+};
+
 /// Hoisting of host scalars. After all that makes some.
 pub const HOST_INVARIANTS: FlatPass = Pass {
     name: "host_invariants",
@@ -301,6 +310,7 @@ pub const FLAT_PASSES: &[FlatPass] = &[
     IN_PLACE_SCATTERS,
     IN_PLACE_LOOPS,
     RECURRENCES,
+    TRANSPOSITIONS,
     HOST_INVARIANTS,
     PRUNE,
 ];

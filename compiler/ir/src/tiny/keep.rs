@@ -57,9 +57,9 @@ impl Tiny<'_> {
             self.types.insert(p.var, p.ty.clone());
             self.rows.insert(p.var);
         }
-        let most = self.most;
+        let limits = self.limits;
         lam.body = self.body(&lam.body, folded)?;
-        self.most = most;
+        self.limits = limits;
         lam.ret.iter_mut().for_each(|t| t.substitute(&self.subst));
         Some(())
     }

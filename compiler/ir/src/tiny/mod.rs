@@ -27,6 +27,7 @@ use crate::visit::{Code, Subst};
 pub use elements::{leaves, positions, shapes, sizes};
 use par_runtime::{Prim, Scalar, Span};
 use std::collections::{HashMap, HashSet};
+use worth::Limits;
 
 /// Scalarises small arrays.
 pub struct Tiny<'v> {
@@ -44,7 +45,7 @@ pub struct Tiny<'v> {
     subst: Subst,
     /// Functions that take and give elements instead of small arrays.
     scalarised: &'v HashSet<FunId>,
-    most: usize,
+    limits: Limits,
     /// Nothing but scalar code may remain.
     strict: bool,
     /// Statements that may still be written.
@@ -73,7 +74,7 @@ impl<'v> Tiny<'v> {
             rows: HashSet::new(),
             subst: Subst::new(),
             scalarised,
-            most: tuning::TINY_ELEMENTS,
+            limits: Limits::ALL,
             strict: false,
             budget: tuning::TINY_STATEMENTS,
             unrolling: false,
@@ -111,9 +112,9 @@ impl<'v> Tiny<'v> {
     /// the operator. None if it must stay as it is.
     pub fn body(&mut self, body: &Body, folded: bool) -> Option<Body> {
         // What is in a nest that stays one, stays.
-        if self.depth == 0 || self.longest() == tuning::TINY_ELEMENTS {
+        if self.depth == 0 || self.limits.rows == tuning::TINY_ELEMENTS {
             let row = |v: &Var| self.types.get(v).filter(|_| self.rows.contains(v));
-            self.most = worth::most(body, &row);
+            self.limits = Limits::of(body, &row);
         }
         let (mut stms, before) = (Vec::new(), (self.taken, self.folded));
         (self.taken, self.folded) = (false, folded);
@@ -133,16 +134,11 @@ impl<'v> Tiny<'v> {
 
     /// The parameters and the body of a function, with parameters and results scalarised. None if it must stay as it is.
     pub fn function(&mut self, params: &[Param], body: &Body, ret: &[Param]) -> Option<(Vec<Param>, Body)> {
-        self.most = tuning::TINY_ELEMENTS;
+        self.limits = Limits::ALL;
         let params = self.open_params(params);
         let types: Vec<Type> = ret.iter().map(|p| p.ty.clone()).collect();
         let body = self.scope(body, &types);
         Some((params, body?))
-    }
-
-    /// Rows of an operator, and iterations of a loop, that are written out at most.
-    fn longest(&self) -> usize {
-        if self.most < tuning::TINY_PICKED { self.most } else { tuning::TINY_ELEMENTS }
     }
 
     fn strictly<T>(&mut self, run: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
@@ -180,7 +176,7 @@ impl<'v> Tiny<'v> {
     fn open(&mut self, p: &Param) -> Vec<Param> {
         let ty = p.ty.substituted(&self.subst);
         self.types.insert(p.var, ty.clone());
-        if sizes(&ty, self.most).is_none() {
+        if sizes(&ty, self.limits.elements).is_none() {
             return vec![Param { var: p.var, ty }];
         }
         let element = Type::scalar(ty.prim());
@@ -199,7 +195,7 @@ impl<'v> Tiny<'v> {
     }
 
     fn sizes(&self, ty: &Type) -> Option<Vec<usize>> {
-        sizes(&ty.substituted(&self.subst), self.most)
+        sizes(&ty.substituted(&self.subst), self.limits.elements)
     }
 
     /// A nested body whose results of these types are elements.

@@ -23,7 +23,7 @@ impl Tiny<'_> {
         };
         let width = usize::try_from(self.atom(*width).as_i64()?).ok()?;
         let small = |p: &Param| p.ty.is_scalar() || self.sizes(&p.ty).is_some();
-        let fits = width <= self.longest() && lam.schedule != Schedule::Opaque && stm.pat.iter().all(small);
+        let fits = width <= self.limits.rows && lam.schedule != Schedule::Opaque && stm.pat.iter().all(small);
         if !fits || stm.pat.is_empty() || self.stays_flat(stm, rest) {
             return None;
         }

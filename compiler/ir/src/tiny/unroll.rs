@@ -23,7 +23,7 @@ impl Tiny<'_> {
             return None;
         };
         let Atom::Const(bound) = self.atom(*bound) else { return None };
-        let bound = bound.as_i64().filter(|n| *n <= self.longest() as i64)?;
+        let bound = bound.as_i64().filter(|n| *n <= self.limits.rows as i64)?;
         let small = |p: &Param| p.ty.is_scalar() && !p.ty.is_desc() || self.sizes(&p.ty).is_some();
         if !params.iter().all(|(p, _)| small(p)) {
             return None;

@@ -8,15 +8,28 @@ use crate::ty::{Atom, Dim, Type, Var};
 use crate::visit::Code;
 use std::collections::{HashMap, HashSet};
 
-/// Elements that arrays have at most which are scalarised in a body. `row` gives the types of the rows that it is for.
-pub(super) fn most<'t>(body: &Body, row: &'t dyn Fn(&Var) -> Option<&'t Type>) -> usize {
-    let mut found =
-        Search { row, types: HashMap::new(), constant: HashSet::new(), picked: false, matrices: false };
-    found.body(body);
-    match found {
-        Search { matrices: true, .. } => tuning::TINY_PRODUCT as usize - 1,
-        Search { picked: true, .. } => tuning::TINY_PICKED,
-        _ => tuning::TINY_ELEMENTS,
+/// What is scalarised in a body, at most.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    /// Elements of an array.
+    pub elements: usize,
+    /// Rows of an operator, and iterations of a loop, that are written out.
+    pub rows: usize,
+}
+
+impl Limits {
+    pub const ALL: Limits = Limits { elements: tuning::TINY_ELEMENTS, rows: tuning::TINY_ELEMENTS };
+
+    /// Of a body; `row` gives the types of the rows that it is for.
+    pub fn of<'t>(body: &Body, row: &'t dyn Fn(&Var) -> Option<&'t Type>) -> Limits {
+        let (types, constant) = (HashMap::new(), HashSet::new());
+        let mut found = Search { row, types, constant, most: usize::MAX, matrices: false, repeats: false };
+        found.body(body);
+        if found.matrices {
+            let few = tuning::TINY_PRODUCT as usize - 1;
+            return Limits { elements: few, rows: few };
+        }
+        Limits { elements: tuning::TINY_ELEMENTS.min(found.most), ..Limits::ALL }
     }
 }
 
@@ -25,10 +38,12 @@ struct Search<'t> {
     types: HashMap<Var, Type>,
     /// Variables that are constants once everything is written out.
     constant: HashSet<Var>,
-    /// An element of a larger array is read or written at an index that is not known.
-    picked: bool,
+    /// Elements at most, by elements that are read or written at an index that is not known.
+    most: usize,
     /// Longer rows of a larger array, which is not the same for all positions, are multiplied and summed up, or the like.
     matrices: bool,
+    /// In a while loop.
+    repeats: bool,
 }
 
 impl Search<'_> {
@@ -46,10 +61,11 @@ impl Search<'_> {
             Exp::Prim(_, args) if args.iter().all(|a| self.is_constant(*a)) => {
                 self.constant.extend(stm.pat.iter().map(|p| p.var));
             }
-            Exp::Index(arr, indices) => self.access(*arr, indices),
+            Exp::Index(arr, indices) => self.access(*arr, indices, tuning::TINY_PICKED),
             Exp::Update { arr, at, .. } => {
                 let indices: Vec<Atom> = at.iter().flat_map(At::atoms).collect();
-                self.access(*arr, &indices);
+                let most = if self.repeats { tuning::TINY_WRITTEN } else { tuning::TINY_PICKED };
+                self.access(*arr, &indices, most);
             }
             Exp::Loop { params, form, .. } => {
                 params.iter().for_each(|(p, _)| self.bind(p));
@@ -70,7 +86,10 @@ impl Search<'_> {
             _ => {}
         }
         stm.exp.lambdas().iter().flat_map(|l| &l.params).for_each(|p| self.bind(p));
+        let before = self.repeats;
+        self.repeats |= matches!(&stm.exp, Exp::Loop { form: LoopForm::While(_), .. });
         stm.exp.for_each_body(|b| self.body(b));
+        self.repeats = before;
         self.matrices = self.matrices || reduces_rows(stm) && self.reads_matrix(stm);
     }
 
@@ -90,11 +109,14 @@ impl Search<'_> {
         a.var().is_none_or(|v| self.constant.contains(&v))
     }
 
-    fn access(&mut self, arr: Var, indices: &[Atom]) {
+    /// An access, at an index that is not known if the array has at most so many elements.
+    fn access(&mut self, arr: Var, indices: &[Atom], most: usize) {
         // Rows of what is outside are read where they are.
         let Some(ty) = self.types.get(&arr) else { return };
-        let large = sizes(ty, tuning::TINY_ELEMENTS).is_some() && sizes(ty, tuning::TINY_PICKED).is_none();
-        self.picked |= large && !indices.iter().all(|a| self.is_constant(*a));
+        let large = sizes(ty, tuning::TINY_ELEMENTS).is_some() && sizes(ty, most).is_none();
+        if large && !indices.iter().all(|a| self.is_constant(*a)) {
+            self.most = self.most.min(most);
+        }
     }
 }
 

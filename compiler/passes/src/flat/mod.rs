@@ -15,5 +15,6 @@ pub(crate) mod row_spaces;
 pub(crate) mod segments;
 pub(crate) mod short_rows;
 pub(crate) mod strided_checks;
+pub(crate) mod transpositions;
 mod walk;
 pub(crate) mod waves;

@@ -1,0 +1,75 @@
+//! A map that copies several arrays along their columns becomes a map for each of them.
+//!
+//! ```text
+//! (xs, ys) = kernel map over [n] [m] \row pos i            xs = kernel map over [n] [m] { … as[i*n + row] }
+//!     { …  x = as[i*n + row]  y = bs[i*n + row]     ==>    ys = kernel map over [n] [m] { … bs[i*n + row] }
+//!       in (x, y) }
+//! ```
+//!
+//! Each is a transposition, which runs in tiles: the columns of records, in memory an array for each field.
+
+use super::walk;
+use par_ir::Vars;
+use par_ir::access::{Access, Facts, Symbol};
+use par_ir::core::Exp;
+use par_ir::effects::Effects;
+use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Program, Stm};
+use par_ir::ty::Dim;
+use par_ir::visit::Code;
+
+/// In every function of a program.
+pub(crate) fn run(program: &mut Program) {
+    walk::bodies(program, in_block);
+}
+
+fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {
+    let mut stms = Vec::with_capacity(block.stms.len());
+    for mut stm in std::mem::take(&mut block.stms) {
+        facts.note(&stm);
+        stm.op.for_each_block_mut(|b| in_block(b, facts, vars));
+        match &stm.op {
+            Op::Kernel(k) if copies_columns(k, facts) => stms.extend(one_for_each(&stm, k, vars)),
+            _ => stms.push(stm),
+        }
+    }
+    block.stms = stms;
+}
+
+/// True for a map that makes several arrays, all of elements that are far apart.
+fn copies_columns(kernel: &Kernel, facts: &Facts) -> bool {
+    let KernelKind::Map(outs) = &kernel.kind else { return false };
+    let is_plain = outs.len() > 1
+        && outs.iter().all(|o| matches!(o, Out::Elem(_)))
+        && matches!(kernel.space.as_rows(), Some((_, Dim::Size(_))))
+        && !kernel.has_effect()
+        && kernel.body.stms.iter().all(|s| matches!(s.exp, Exp::Atom(_) | Exp::Index(..) | Exp::Prim(..)));
+    if !is_plain {
+        return false;
+    }
+    let access = Access::of(kernel, facts);
+    let column = Symbol::Index(access.axes().count() - 1);
+    kernel.body.results.iter().all(|result| {
+        let read = access.opaque(*result).and_then(|v| access.read(v));
+        let growth = read.and_then(|read| access.growth(&read.index, column));
+        growth.is_some_and(|growth| growth.as_constant().is_none_or(|n| n.unsigned_abs() > 1))
+    })
+}
+
+/// A map for each array.
+fn one_for_each(stm: &Stm, kernel: &Kernel, vars: &mut Vars) -> Vec<Stm> {
+    let one = |i: usize| {
+        let mut kernel = kernel.refreshed(vars);
+        kernel.body.results = vec![kernel.body.results[i]];
+        if let KernelKind::Map(outs) = &mut kernel.kind {
+            outs.swap(0, i);
+            outs.truncate(1);
+        }
+        Stm {
+            pat: vec![stm.pat[i].clone()],
+            op: Op::Kernel(Box::new(kernel)),
+            span: stm.span,
+            place: stm.place,
+        }
+    };
+    (0..stm.pat.len()).map(one).collect()
+}
