@@ -73,6 +73,8 @@ pub const TINY_ELEMENTS: usize = 16;
 pub const TINY_PICKED: usize = 4;
 /// The same where such an element is written in a while loop, which is often worked through one position after the other.
 pub const TINY_WRITTEN: usize = 3;
+/// Numbers whose sort is written out, at most: it compares each with each.
+pub const TINY_SORTED: usize = 12;
 /// Statements that one operator may become when it is written out.
 pub const TINY_STATEMENTS: usize = 4096;
 /// Iterations of a loop that is written out, at most.

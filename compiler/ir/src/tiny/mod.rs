@@ -16,6 +16,7 @@ mod elements;
 mod keep;
 mod operators;
 mod pick;
+mod sort;
 mod unroll;
 mod worth;
 
@@ -252,6 +253,7 @@ impl<'v> Tiny<'v> {
             Exp::Map { .. } | Exp::Reduce { .. } | Exp::Scan { .. } => {
                 self.scalarise_operator(stm, rest, out)
             }
+            Exp::Sort { keys, values } => self.sorted(stm, *keys, *values, out),
             _ if small => self.made(stm, out),
             _ => None,
         };

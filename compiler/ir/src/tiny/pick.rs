@@ -92,7 +92,8 @@ impl Tiny<'_> {
         self.bind(like, Type::BOOL, exp, span, out)
     }
 
-    fn choose(
+    /// One of two lists of elements.
+    pub(super) fn choose(
         &mut self,
         here: Atom,
         then: &[Atom],
