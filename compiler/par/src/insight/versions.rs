@@ -25,11 +25,13 @@ pub(super) fn chosen(versions: VersionChoice) -> Option<Chosen> {
         VersionChoice::Positions { least, most } => {
             let little =
                 most.map_or(String::new(), |n| format!(", or up to {n} operators a launch on average"));
+            let (many, few) = match least {
+                1 => (String::new(), ""),
+                _ => (format!("for {least} and more "), "fewer of them, or "),
+            };
             (
-                format!(
-                    "sequential, each position by itself: for {least} and more with small arrays{little}"
-                ),
-                "flat, all positions at once: for fewer of them, or larger arrays".into(),
+                format!("sequential, each position by itself: {many}with small arrays{little}"),
+                format!("flat, all positions at once: for {few}larger arrays"),
             )
         }
         VersionChoice::Iterations { most } => (

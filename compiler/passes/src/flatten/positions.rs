@@ -33,8 +33,11 @@ impl Flattener<'_> {
         }
         let on_host = self.shapes.is_root(level);
         let measure = if on_host { Measure::Iterations } else { Measure::Positions };
-        let threshold = self.threshold(stm.span, measure);
         let on_gpu = self.facts.options.target == Target::Gpu;
+        let threshold = match self.threshold(stm.span, measure) {
+            tuning::POSITIONS if !on_host && !on_gpu && has_steps(&stm.exp) => tuning::POSITIONS_OF_STEPS,
+            threshold => threshold,
+        };
         if threshold == i64::MAX
             || on_host && one.sizes.work.is_none()
             || !on_host && on_gpu && !one.after.is_empty()
@@ -171,6 +174,19 @@ impl Flattener<'_> {
 fn renamed(p: &Param, names: &Subst) -> Param {
     let var = names.get(&p.var).and_then(|a| a.var()).unwrap_or(p.var);
     Param { var, ty: p.ty.substituted(names) }
+}
+
+/// True if there is a loop inside whose iterations have nothing parallel: flat, each of them is a launch for one step of every position.
+fn has_steps(exp: &Exp) -> bool {
+    exp.own_bodies().into_iter().flat_map(|b| &b.stms).any(|s| match &s.exp {
+        Exp::Loop { .. } => !has_operators(&s.exp) || has_steps(&s.exp),
+        exp => has_steps(exp),
+    })
+}
+
+/// True if there is a parallel operator inside.
+fn has_operators(exp: &Exp) -> bool {
+    exp.own_bodies().into_iter().flat_map(|b| &b.stms).any(|s| s.exp.is_soac() || has_operators(&s.exp))
 }
 
 /// True if an iteration makes every element of the state from what that element was: then the flat version is one kernel too, in which
