@@ -48,6 +48,16 @@ fn sizes_beside_arrays() {
 }
 
 #[test]
+fn transpositions_and_short_sorts() {
+    let pairs = "entry main [n] [m] (a: [n][m](f32, i64)) : [m][n](f32, i64) = transpose a";
+    assert_eq!(schedules(pairs), ["tiles of a transposition"; 2]);
+    // Twelve numbers are exchanged with their neighbours, more are sorted by the runtime.
+    let sorted = |n: usize| schedules(&format!("entry main (a: [][{n}]i32) : [][{n}]i32 = map sort a"));
+    assert!(!sorted(12).is_empty());
+    assert_eq!(sorted(13), [""; 0]);
+}
+
+#[test]
 fn searches_and_bits() {
     // Loops with indices of 32 bits do not need a processor that gathers.
     let search = "entry main [n] [k] (edges: [k]f32) (xs: [n]f32) : [n]i64 =

@@ -2,7 +2,8 @@
 
 use crate::source;
 use crate::status::{self, Status};
-use par::{Backend, Options, Program, pipeline};
+use par::pipeline::{self, Entries};
+use par::{Backend, Options, Program};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -15,6 +16,9 @@ nvrtc:sm_80 (what CUDA's compiler says of them; compute_80: without machine code
 pub struct Args {
     #[arg(long, value_name = "WHAT", default_value = "list", help = DUMP_HELP)]
     dump: String,
+    /// Only this entry point, and what it calls
+    #[arg(long, value_name = "NAME", requires = "file")]
+    entry: Option<String>,
     /// Check the IR after every pass
     #[arg(long)]
     verify: bool,
@@ -53,8 +57,13 @@ pub fn dev(args: &Args) -> Result<Status, Status> {
     let default = Options::default();
     let dump_after = after.map(str::to_string).into_iter().collect();
     let keep_stages = args.from.is_some();
-    let options = Options { verify: args.verify || default.verify, dump_after, keep_stages, ..default };
+    let entries = args.entry.clone().map_or(Entries::All, |name| Entries::Chosen(Some(name)));
+    let verify = args.verify || default.verify;
+    let options = Options { entries, verify, dump_after, keep_stages, ..default };
     let mut program = source::load(file, &options)?;
+    if let Some(name) = &args.entry {
+        program.choose_entry(Some(name)).map_err(|message| status::fail(&message))?;
+    }
     if let Some(pass) = &args.from {
         let stages = program.stages();
         let names: Vec<&str> = stages.iter().map(|s| s.0).collect();

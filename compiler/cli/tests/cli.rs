@@ -363,6 +363,10 @@ fn inside_the_compiler() {
     }
     assert!(stdout(&par(&["dev"], b"")).contains("flatten"));
     assert_fails(&par(&["dev", "--dump=after:nothing", &file], b""), 1, &["no pass `nothing`"]);
+    let two = folder.file("two.par", "entry once (x: i64) = x + 1\nentry twice (x: i64) = x + 2\n");
+    let shown = stdout(&par(&["dev", "--dump=core", "--entry", "twice", &two], b""));
+    assert!(shown.contains("twice") && !shown.contains("once"), "{shown}");
+    assert_fails(&par(&["dev", "--dump=core", "--entry", "thrice", &two], b""), 1, &["once, twice"]);
 }
 
 #[test]

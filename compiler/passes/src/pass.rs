@@ -28,6 +28,7 @@
 //!        in_place_scatters computes elements where they are scattered
 //!        in_place_loops   makes parts of arrays where they belong
 //!        recurrences      keeps elements that later iterations of a loop read in variables
+//!        reassociate      combines what an iteration waits for last
 //!        transpositions   copies each array along its columns by itself
 //!        host_invariants  computes scalars of host loops once
 //! ```
@@ -38,8 +39,8 @@ use crate::core::{
 };
 use crate::flat::{
     bulk, columns, host_invariants, in_place_loops, in_place_scatters, interchange, invariant_checks,
-    linearise, prune, range_checks, recurrences, row_spaces, segments, short_rows, strided_checks,
-    transpositions, waves,
+    linearise, prune, range_checks, reassociate, recurrences, row_spaces, segments, short_rows,
+    strided_checks, transpositions, waves,
 };
 use par_ir::{core, flat};
 
@@ -276,6 +277,13 @@ pub const RECURRENCES: FlatPass = Pass {
     run: recurrences::run,
 };
 
+/// Reassociation of integer operators in loops. After recurrences, which makes elements variables that iterations wait for.
+pub const REASSOCIATE: FlatPass = Pass {
+    name: "reassociate",
+    description: "combines last what an iteration has from the one before",
+    run: reassociate::run,
+};
+
 /// Fission. After fusion, which would put the maps together again.
 pub const TRANSPOSITIONS: FlatPass = Pass {
     name: "transpositions",
@@ -310,6 +318,7 @@ pub const FLAT_PASSES: &[FlatPass] = &[
     IN_PLACE_SCATTERS,
     IN_PLACE_LOOPS,
     RECURRENCES,
+    REASSOCIATE,
     TRANSPOSITIONS,
     HOST_INVARIANTS,
     PRUNE,

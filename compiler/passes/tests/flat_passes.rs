@@ -8,8 +8,8 @@ use par_ir::parse::parse_flat;
 use par_ir::print::print_flat;
 use par_ir::verify::verify_flat;
 use par_passes::pass::{
-    BULK, FlatPass, INTERCHANGE, INVARIANT_CHECKS, LINEARISE, PRUNE, RANGE_CHECKS, RECURRENCES, ROW_SPACES,
-    WAVES,
+    BULK, FlatPass, IN_PLACE_LOOPS, INTERCHANGE, INVARIANT_CHECKS, LINEARISE, PRUNE, RANGE_CHECKS,
+    RECURRENCES, ROW_SPACES, TRANSPOSITIONS, WAVES,
 };
 use text::numbered;
 
@@ -289,6 +289,107 @@ fn columns_from_those_before_are_computed_row_after_row() {
              in (%b)
            }
            in (%r)
+         }"
+    ));
+}
+
+/// A kernel that makes row after row of a table of `m` columns apart, from the elements at `at`, and copies each to its place.
+fn rows_apart(at: &str) -> String {
+    format!(
+        "fun f@0 (%n: i64, %m: i64, %as: []i64, %k: i64, %bs: []i64) -> (i64, i64, []i64)
+           entry f (table: [n][m]i64, row: [k]i64) -> [n][m]i64 {{
+           let (%size: i64) = length %as
+           let (%room: i64) = length %bs
+           let (%cs: []i64, %ds: []i64) = kernel map (own %as as %table: [%size]i64, own %bs as %row: [%room]i64) over [1i64] \\%p %pos {{
+             let (%last: [%size]i64, %rest: [%room]i64) = loop (%t: [%size]i64 = %table, %r: [%room]i64 = %row) for %i: i64 < %n do {{
+               let (%start: i64) = mul.i64(%i, %m)
+               let (%made: [%room]i64) = loop (%s: [%room]i64 = %r) for %j: i64 < %m do {{
+                 {at}
+                 let (%x: i64) = %t[%at]
+                 let (%y: i64) = add.i64(%x, %i)
+                 let (%s1: [%room]i64) = %s with [%j] = %y
+                 in (%s1)
+               }}
+               let (%whole: [%size]i64) = loop (%u: [%size]i64 = %t) for %l: i64 < %m do {{
+                 let (%v: i64) = %made[%l]
+                 let (%to: i64) = add.i64(%start, %l)
+                 let (%u1: [%size]i64) = %u with [%to] = %v
+                 in (%u1)
+               }}
+               in (%whole, %made)
+             }}
+             in (%last, %rest)
+           }}
+           in (%n, %m, %cs)
+         }}"
+    )
+}
+
+#[test]
+fn rows_are_made_where_they_belong() {
+    // The element itself, and one behind it that is not written yet.
+    assert_shows!(passed(IN_PLACE_LOOPS, &rows_apart("let (%at: i64) = add.i64(%start, %j)")));
+    let ahead = "let (%next: i64) = add.i64(%j, 1i64)  let (%at: i64) = add.i64(%start, %next)";
+    let above = "let (%before: i64) = sub.i64(%start, %m)  let (%at: i64) = add.i64(%before, %j)";
+    for at in [ahead, above] {
+        assert!(!passed(IN_PLACE_LOOPS, &rows_apart(at)).ends_with(&before(&rows_apart(at))), "{at}");
+    }
+}
+
+#[test]
+fn rows_from_elements_that_are_written_before_stay_apart() {
+    let behind = "let (%next: i64) = sub.i64(%j, 1i64)  let (%at: i64) = add.i64(%start, %next)";
+    let reverse = "let (%next: i64) = sub.i64(%m, %j)  let (%at: i64) = add.i64(%start, %next)";
+    for at in [behind, reverse] {
+        assert!(passed(IN_PLACE_LOOPS, &rows_apart(at)).ends_with(&before(&rows_apart(at))), "{at}");
+    }
+}
+
+/// A program as it is printed.
+fn before(text: &str) -> String {
+    print_flat(&parse_flat(&numbered(text)).expect("a program"))
+}
+
+#[test]
+fn records_are_transposed_field_by_field() {
+    assert_shows!(passed(
+        TRANSPOSITIONS,
+        "fun f@0 (%n: i64, %m: i64, %as: []f32, %bs: []i64) -> ([]f32, []i64) {
+           let (%cs: []f32, %ds: []i64) = kernel map (elem f32, elem i64) over [%m] [%n] \\%row %pos %i {
+             let (%start: i64) = mul.i64(%i, %m)
+             let (%at: i64) = add.i64(%start, %row)
+             let (%a: f32) = %as[%at]
+             let (%b: i64) = %bs[%at]
+             in (%a, %b)
+           }
+           in (%cs, %ds)
+         }"
+    ));
+}
+
+#[test]
+fn what_comes_from_the_iteration_before_is_combined_last() {
+    assert_shows!(passed(
+        REASSOCIATE,
+        "fun f@0 (%n: i64, %m: i64, %as: []i32) -> ([]i32) {
+           let (%ys: []i32) = kernel map (elem i32) over [%n] \\%row %pos {
+             let (%h: i32, %s: i32, %f: f32) = loop (%l: i32 = 0i32, %t: i32 = 1i32, %g: f32 = 0f32) for %j: i64 < %m do {
+               let (%a: i32) = %as[%j]
+               let (%u: i32) = sub.i32(%l, 1i32)
+               let (%v: i32) = max.i32(%u, %a)
+               let (%b: i32) = mul.i32(%a, 3i32)
+               let (%w: i32) = max.i32(%v, %b)
+               let (%x: i32) = max.i32(%w, 0i32)
+               let (%d: i32) = add.i32(%t, %t)
+               let (%e: i32) = add.i32(%d, %a)
+               let (%k: f32) = add.f32(%g, 1f32)
+               let (%p: f32) = add.f32(%k, 2f32)
+               in (%x, %e, %p)
+             }
+             let (%r: i32) = add.i32(%h, %s)
+             in (%r)
+           }
+           in (%ys)
          }"
     ));
 }

@@ -10,6 +10,7 @@ pub(crate) mod invariant_checks;
 pub(crate) mod linearise;
 pub(crate) mod prune;
 pub(crate) mod range_checks;
+pub(crate) mod reassociate;
 pub(crate) mod recurrences;
 pub(crate) mod row_spaces;
 pub(crate) mod segments;

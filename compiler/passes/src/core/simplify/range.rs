@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Known are: the index of a `for`, the elements of an `iota`, remainders (each with its exclusive upper bound),
-//! these shifted by constants (`is[i + 1]` for `i < n - 1`) or counted from the last one (`n - 1 - i`), ranges (`i + t` for `i < n - t`), that sizes are not negative, and what comparisons with
+//! these shifted by constants (`is[i + 1]` for `i < n - 1`, or of `n + 1` elements for `i < n`) or counted from the last one (`n - 1 - i`), ranges (`i + t` for `i < n - t`), that sizes are not negative, and what comparisons with
 //! constants have told (`i - 1` where `i` is not 0), digits (`x & 255`), numbers that were narrower before, the larger and the smaller of two of these (`max 0 (i - 1)`), and choices
 //! between two.
 
@@ -229,11 +229,11 @@ fn smaller_of<'e>(env: &'e Env, u: Atom) -> Option<&'e [Atom]> {
     extremum(env, u).filter(|(op, _)| *op == BinOp::Min).map(|(_, xy)| xy)
 }
 
-/// `a` as a size minus a constant: the difference does not overflow.
+/// `a` as a size minus a constant, or plus one where the sum is a size, too: it does not overflow.
 fn from_size(env: &Env, a: Atom) -> Option<(Atom, i128)> {
     let (n, d) = offset(env, a);
-    let is_size = n.var().is_some_and(|v| env.is_size(v) || has_upper(env, n));
-    (d <= 0 && is_size).then_some((n, d))
+    let is_size = |a: Atom| a.var().is_some_and(|v| env.is_size(v));
+    ((d <= 0 || is_size(a)) && (is_size(n) || has_upper(env, n))).then_some((n, d))
 }
 
 /// `a` as `x + c`, as the program computes it.
