@@ -9,7 +9,7 @@ use par_ir::print::print_flat;
 use par_ir::verify::verify_flat;
 use par_passes::pass::{
     BULK, FlatPass, IN_PLACE_LOOPS, INTERCHANGE, INVARIANT_CHECKS, LINEARISE, PRUNE, RANGE_CHECKS,
-    RECURRENCES, ROW_SPACES, TRANSPOSITIONS, WAVES,
+    REASSOCIATE, RECURRENCES, ROW_SPACES, TRANSPOSITIONS, WAVES,
 };
 use text::numbered;
 

@@ -71,7 +71,8 @@ fn conjuncts(cond: &Body, flag: &Atom) -> Vec<Atom> {
     }
 }
 
-fn has_loop(body: &Body) -> bool {
+/// True if there is a loop in a body.
+pub fn has_loop(body: &Body) -> bool {
     let inside = |s: &Stm| matches!(s.exp, Exp::Loop { .. }) || s.exp.own_bodies().into_iter().any(has_loop);
     body.stms.iter().any(inside)
 }

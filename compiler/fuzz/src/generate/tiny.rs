@@ -26,19 +26,26 @@ pub(super) const FORMS: &[Form] = &[
 
 /// A vector, changed in some steps.
 fn vector(g: &mut Gen, fuel: u32) -> String {
-    let n = 2 + g.rng.below(3) as u32;
+    let n = 2 + g.rng.below(5) as u32;
     let elems: Vec<String> = (0..n).map(|_| g.exp(&I64, fuel / (n + 2))).collect();
     let mut v = format!("[{}]", elems.join(", "));
     for _ in 0..g.rng.below(3) {
         let (x, y) = (g.name(), g.name());
         let e = g.exp(&I64, fuel / (n + 2));
-        v = match g.rng.below(7) {
+        v = match g.rng.below(9) {
             0 => format!("(map (\\{x} -> {x} * {x} - {e}) {v})"),
             1 => format!("(scan (+) 0 (map (+ {e}) {v}))"),
             2 => format!("(let {x} = {v} in map2 (-) {x} (reverse {x}))"),
             3 => format!("(loop {x} = {v} for {y} < ({e} & 3) do map (+ {y}) {x})"),
             4 => format!("(let {x} = {v} in if {x}[0] < {x}[1] then {x} else map (\\{y} -> {y} + {e}) {x})"),
             5 => format!("(copy {v} with [{e} & 1] = 7)"),
+            6 => format!("(sort {v})"),
+            7 => {
+                let step = format!("({x} with [{y}] = {x}[{y} - 1], {y} - 1)");
+                format!(
+                    "(loop ({x}, {y}) = (copy {v}, {n} - 1) while {y} > 0 && {x}[{y} - 1] > {e} do {step}).0"
+                )
+            }
             _ => format!("(let {x} = {v} in map (\\{y} -> {x}[{y}] + i64.sum {x}) (iota {n}))"),
         };
     }

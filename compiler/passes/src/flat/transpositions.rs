@@ -64,12 +64,7 @@ fn one_for_each(stm: &Stm, kernel: &Kernel, vars: &mut Vars) -> Vec<Stm> {
             outs.swap(0, i);
             outs.truncate(1);
         }
-        Stm {
-            pat: vec![stm.pat[i].clone()],
-            op: Op::Kernel(Box::new(kernel)),
-            span: stm.span,
-            place: stm.place,
-        }
+        Stm { pat: vec![stm.pat[i]], op: Op::Kernel(Box::new(kernel)), span: stm.span, place: stm.place }
     };
     (0..stm.pat.len()).map(one).collect()
 }
