@@ -174,7 +174,9 @@ impl Tuner<'_> {
 /// Thresholds that are tried.
 fn candidates(measure: Measure) -> Vec<i64> {
     let powers = match measure {
-        Measure::Calls | Measure::Rows | Measure::Positions | Measure::Iterations => [0, 3, 6, 9, 12, 15, 18],
+        Measure::Calls | Measure::Rows | Measure::Positions | Measure::Steps | Measure::Iterations => {
+            [0, 3, 6, 9, 12, 15, 18]
+        }
         Measure::Longest => [2, 3, 4, 6, 9, 12, 15],
     };
     powers.into_iter().map(|k| 1 << k).chain([i64::MAX]).collect()

@@ -6,6 +6,7 @@ pub use consumed::{consumed, consumed_through_calls, consumes_arguments, live_af
 
 use crate::core::{Body, Exp, Stm};
 use crate::ty::{Atom, Var};
+use std::collections::HashSet;
 
 /// The array from outside a body that `v` is a version of, if only updates, branches and loops lead there.
 pub fn root(body: &Body, v: Var) -> Option<Var> {
@@ -54,6 +55,33 @@ pub fn base(stms: &[Stm], v: Var) -> Var {
     match made.and_then(|at| Some((at, of(&stms[at])?))) {
         Some((at, arr)) => base(&stms[..at], arr),
         None => v,
+    }
+}
+
+/// Adds the variables that are versions of arrays: updates, the state of loops, results of branches.
+pub fn note_versions(body: &Body, versions: &mut HashSet<Var>) {
+    for stm in &body.stms {
+        let of = |a: &Atom, versions: &HashSet<Var>| a.var().is_some_and(|v| versions.contains(&v));
+        match &stm.exp {
+            Exp::Update { arr, .. } if versions.contains(arr) => _ = versions.insert(stm.pat[0].var),
+            Exp::Atom(a) if of(a, versions) => _ = versions.insert(stm.pat[0].var),
+            Exp::Loop { params, .. } => {
+                for ((p, first), done) in params.iter().zip(&stm.pat) {
+                    if of(first, versions) {
+                        versions.extend([p.var, done.var]);
+                    }
+                }
+            }
+            _ => {}
+        }
+        stm.exp.bodies().into_iter().for_each(|b| note_versions(b, versions));
+        if let Exp::If { then, other, .. } = &stm.exp {
+            for (i, p) in stm.pat.iter().enumerate() {
+                if of(&then.results[i], versions) || of(&other.results[i], versions) {
+                    versions.insert(p.var);
+                }
+            }
+        }
     }
 }
 

@@ -26,9 +26,9 @@
 //!        strided_checks   makes checks of indices with strides at both ends of a row
 //!        waves            runs waves over a matrix row after row
 //!        in_place_scatters computes elements where they are scattered
-//!        in_place_loops   makes parts of arrays where they belong
+//!        in_place_loops   fuses loops that make parts of arrays with those that copy them
 //!        recurrences      keeps elements that later iterations of a loop read in variables
-//!        reassociate      combines what an iteration waits for last
+//!        reassociate      combines loop-carried operands last
 //!        transpositions   copies each array along its columns by itself
 //!        host_invariants  computes scalars of host loops once
 //! ```
@@ -262,11 +262,10 @@ pub const IN_PLACE_SCATTERS: FlatPass = Pass {
     run: in_place_scatters::run,
 };
 
-/// Loops of kernels that make parts of arrays and others that copy these to their places. Where indices are those of rows, and before recurrences, which
-/// changes the loops.
+/// Fusion of loops in kernels. After linearisation, since it compares indices of elements, and before recurrences, which changes the loops.
 pub const IN_PLACE_LOOPS: FlatPass = Pass {
     name: "in_place_loops",
-    description: "makes parts of arrays where they belong instead of copying them there",
+    description: "fuses loops that make parts of arrays with those that copy them to their places",
     run: in_place_loops::run,
 };
 
@@ -277,12 +276,9 @@ pub const RECURRENCES: FlatPass = Pass {
     run: recurrences::run,
 };
 
-/// Reassociation of integer operators in loops. After recurrences, which makes elements variables that iterations wait for.
-pub const REASSOCIATE: FlatPass = Pass {
-    name: "reassociate",
-    description: "combines last what an iteration has from the one before",
-    run: reassociate::run,
-};
+/// Reassociation of integer operators in loops. After recurrences, which makes loop-carried variables of elements.
+pub const REASSOCIATE: FlatPass =
+    Pass { name: "reassociate", description: "combines loop-carried operands last", run: reassociate::run };
 
 /// Fission. After fusion, which would put the maps together again.
 pub const TRANSPOSITIONS: FlatPass = Pass {

@@ -293,8 +293,8 @@ fn columns_from_those_before_are_computed_row_after_row() {
     ));
 }
 
-/// A kernel that makes row after row of a table of `m` columns apart, from the elements at `at`, and copies each to its place.
-fn rows_apart(at: &str) -> String {
+/// A kernel that makes row after row of a table of `m` columns in a buffer, from the elements at `at`, and copies each to its place.
+fn rows_in_a_buffer(at: &str) -> String {
     format!(
         "fun f@0 (%n: i64, %m: i64, %as: []i64, %k: i64, %bs: []i64) -> (i64, i64, []i64)
            entry f (table: [n][m]i64, row: [k]i64) -> [n][m]i64 {{
@@ -328,20 +328,26 @@ fn rows_apart(at: &str) -> String {
 #[test]
 fn rows_are_made_where_they_belong() {
     // The element itself, and one behind it that is not written yet.
-    assert_shows!(passed(IN_PLACE_LOOPS, &rows_apart("let (%at: i64) = add.i64(%start, %j)")));
+    assert_shows!(passed(IN_PLACE_LOOPS, &rows_in_a_buffer("let (%at: i64) = add.i64(%start, %j)")));
     let ahead = "let (%next: i64) = add.i64(%j, 1i64)  let (%at: i64) = add.i64(%start, %next)";
     let above = "let (%before: i64) = sub.i64(%start, %m)  let (%at: i64) = add.i64(%before, %j)";
     for at in [ahead, above] {
-        assert!(!passed(IN_PLACE_LOOPS, &rows_apart(at)).ends_with(&before(&rows_apart(at))), "{at}");
+        assert!(
+            !passed(IN_PLACE_LOOPS, &rows_in_a_buffer(at)).ends_with(&before(&rows_in_a_buffer(at))),
+            "{at}"
+        );
     }
 }
 
 #[test]
-fn rows_from_elements_that_are_written_before_stay_apart() {
+fn rows_from_elements_that_are_written_before_stay_in_a_buffer() {
     let behind = "let (%next: i64) = sub.i64(%j, 1i64)  let (%at: i64) = add.i64(%start, %next)";
     let reverse = "let (%next: i64) = sub.i64(%m, %j)  let (%at: i64) = add.i64(%start, %next)";
     for at in [behind, reverse] {
-        assert!(passed(IN_PLACE_LOOPS, &rows_apart(at)).ends_with(&before(&rows_apart(at))), "{at}");
+        assert!(
+            passed(IN_PLACE_LOOPS, &rows_in_a_buffer(at)).ends_with(&before(&rows_in_a_buffer(at))),
+            "{at}"
+        );
     }
 }
 
@@ -368,7 +374,29 @@ fn records_are_transposed_field_by_field() {
 }
 
 #[test]
-fn what_comes_from_the_iteration_before_is_combined_last() {
+fn neighbours_in_rows_are_read_together() {
+    let columns = |at: &str| {
+        format!(
+            "fun f@0 (%n: i64, %m: i64, %as: []f32) -> ([]f32, []f32) {{
+               let (%cs: []f32, %ds: []f32) = kernel map (elem f32, elem f32) over [%n] [%m] \\%row %pos %i {{
+                 {at}
+                 let (%next: i64) = add.i64(%at, 1i64)
+                 let (%a: f32) = %as[%at]
+                 let (%b: f32) = %as[%next]
+                 in (%a, %b)
+               }}
+               in (%cs, %ds)
+             }}"
+        )
+    };
+    let pairs = columns("let (%at: i64) = mul.i64(%pos, 2i64)");
+    assert!(passed(TRANSPOSITIONS, &pairs).ends_with(&before(&pairs)));
+    let square = columns("let (%start: i64) = mul.i64(%i, %n)  let (%at: i64) = add.i64(%start, %row)");
+    assert!(!passed(TRANSPOSITIONS, &square).ends_with(&before(&square)));
+}
+
+#[test]
+fn loop_carried_operands_are_combined_last() {
     assert_shows!(passed(
         REASSOCIATE,
         "fun f@0 (%n: i64, %m: i64, %as: []i32) -> ([]i32) {

@@ -37,6 +37,7 @@ impl Facts {
 
     /// Notes what a statement binds.
     pub fn note(&mut self, stm: &Stm) {
+        // Counters are not negative.
         if let Op::Loop { form: LoopForm::For { index, .. }, .. } = &stm.op {
             self.sizes.insert(*index);
         }

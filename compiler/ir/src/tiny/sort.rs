@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! let (r, w) = sort v u        c = lt v1 v0  let (a, b) = if c then (v1, v0) else (v0, v1)  …  the same for w
-//!                              the same for b and v2, …, until the largest is the last; then for what is before it
+//!                              the same for b and v2, …, until the largest is the last; then for those before it
 //! ```
 //!
-//! Neighbours are exchanged only if the second is before the first, so what is equal keeps its order.
+//! Neighbours are exchanged only if the second is before the first: the sort is stable.
 
 use super::{Tiny, sizes};
 use crate::core::{Exp, Stm};
@@ -15,7 +15,7 @@ use crate::ty::{Atom, Type, Var};
 use par_runtime::Prim;
 
 impl Tiny<'_> {
-    /// Sorts a few numbers, with what comes with each.
+    /// Sorts a few numbers, and values along with them.
     pub(super) fn sorted(
         &mut self,
         stm: &Stm,

@@ -8,7 +8,7 @@ use crate::ty::{Atom, Dim, Type, Var};
 use crate::visit::Code;
 use std::collections::{HashMap, HashSet};
 
-/// What is scalarised in a body, at most.
+/// Limits on the arrays that are scalarised in a body.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
     /// Elements of an array.
@@ -38,11 +38,11 @@ struct Search<'t> {
     types: HashMap<Var, Type>,
     /// Variables that are constants once everything is written out.
     constant: HashSet<Var>,
-    /// Elements at most, by elements that are read or written at an index that is not known.
+    /// The least limit on elements that accesses at indices which are not known have set.
     most: usize,
     /// Longer rows of a larger array, which is not the same for all positions, are multiplied and summed up, or the like.
     matrices: bool,
-    /// In a while loop.
+    /// The search is inside of a while loop.
     repeats: bool,
 }
 
@@ -109,7 +109,7 @@ impl Search<'_> {
         a.var().is_none_or(|v| self.constant.contains(&v))
     }
 
-    /// An access, at an index that is not known if the array has at most so many elements.
+    /// Notes an access: at an index that is not known, arrays of more than `most` elements are not scalarised.
     fn access(&mut self, arr: Var, indices: &[Atom], most: usize) {
         // Rows of what is outside are read where they are.
         let Some(ty) = self.types.get(&arr) else { return };

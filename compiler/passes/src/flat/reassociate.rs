@@ -1,4 +1,4 @@
-//! Operands of associative operators in the order in which they are there.
+//! Reassociation: operands of associative operators in the order in which they are available.
 //!
 //! ```text
 //! loop (left = l) for j < n {               loop (left = l) for j < n {
@@ -9,8 +9,8 @@
 //!     in h }                                    in h }
 //! ```
 //!
-//! What comes from the iteration before is combined last, so that an iteration waits for fewer operators of the one before. Only integers and truth
-//! values: floats would be rounded otherwise.
+//! The loop-carried operand is combined last: the dependence chain from one iteration to the next is shorter. Integers and truth values only, since
+//! floats would be rounded otherwise.
 
 use super::walk;
 use par_ir::core::{Body, Exp, Param, Stm};
@@ -50,10 +50,10 @@ fn in_iteration(body: &mut Body, depths: &Depths) {
     }
 }
 
-/// Where the numbers of a body are made and used.
+/// The statements of a body that define and use each variable.
 struct Uses {
     made: HashMap<Var, usize>,
-    /// The only statement that uses a number; none if there are several, or it is a result.
+    /// The only statement that uses a variable; none if there are several, or it is a result.
     by: HashMap<Var, Option<usize>>,
 }
 
@@ -70,7 +70,7 @@ impl Uses {
         Uses { made, by }
     }
 
-    /// The statement of a number that only another one uses, with the same operator.
+    /// The statement that defines an operand, if it has the same operator and this one is its only use.
     fn inside(&self, body: &Body, a: Atom, at: usize, op: PrimOp) -> Option<usize> {
         let v = a.var().filter(|v| self.by.get(v) == Some(&Some(at)))?;
         let made = *self.made.get(&v)?;
@@ -86,7 +86,7 @@ fn operands(stm: &Stm, op: PrimOp) -> Option<&[Atom]> {
     }
 }
 
-/// How many operators numbers of an iteration wait for, from those of the iteration before on; 0 where they wait for none.
+/// The length of the dependence chain from the loop's state to each variable, in operators, plus one; 0 for those that do not depend on it.
 struct Depths(HashMap<Var, usize>);
 
 impl Depths {
@@ -114,7 +114,7 @@ impl Depths {
 /// One operator applied to several operands, by several statements.
 struct Chain {
     op: PrimOp,
-    /// The statements, the last of which is that of the result.
+    /// The statements in order; the last one defines the result.
     inner: Vec<usize>,
     leaves: Vec<Atom>,
 }

@@ -77,12 +77,9 @@ impl Recurrence {
         body: &Body,
         access: &Access,
     ) -> Option<Recurrence> {
-        let last =
-            body.stms.iter().find(|s| s.pat.iter().any(|p| Atom::Var(p.var) == body.results[place]))?;
-        let Exp::Update { arr, at, value } = &last.exp else { return None };
-        let [At::Index(at)] = at[..] else { return None };
+        let (at, value) = update_of(body, place, array.var)?;
         let is_same = |v: Var| !changes.contains(&v);
-        if *arr != array.var || !array.ty.free().into_iter().all(is_same) {
+        if !array.ty.free().into_iter().all(is_same) {
             return None;
         }
         let written = access.form(at)?;
@@ -97,7 +94,7 @@ impl Recurrence {
             reads.extend(distance.map(|d| (element, d)));
         });
         let index = code_of(at, body)?;
-        (!reads.is_empty()).then_some(Recurrence { place, reads, index, value: *value })
+        (!reads.is_empty()).then_some(Recurrence { place, reads, index, value })
     }
 
     /// Gives the loop the variables, and the statements that go before it.
@@ -137,8 +134,20 @@ fn distance(growth: &Form, away: &Form) -> Option<usize> {
     (2..=tuning::RECURRENCE_DISTANCE).find(|d| growth.scaled(*d as i64) == *away)
 }
 
+/// The index and the value of the element by which a result of an iteration differs from a parameter, an array.
+pub(crate) fn update_of(body: &Body, place: usize, array: Var) -> Option<(Atom, Atom)> {
+    let last = body.stms.iter().find(|s| s.pat.iter().any(|p| Atom::Var(p.var) == body.results[place]))?;
+    match &last.exp {
+        Exp::Update { arr, at, value } if *arr == array => match at[..] {
+            [At::Index(at)] => Some((at, *value)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// Shows `f` the elements of an array that are read, and their indices.
-fn elements(body: &Body, array: Var, f: &mut dyn FnMut(Var, Atom)) {
+pub(crate) fn elements(body: &Body, array: Var, f: &mut dyn FnMut(Var, Atom)) {
     for stm in &body.stms {
         match &stm.exp {
             Exp::Index(arr, at) if *arr == array && at.len() == 1 => f(stm.pat[0].var, at[0]),

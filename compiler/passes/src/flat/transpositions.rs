@@ -35,7 +35,7 @@ fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {
     block.stms = stms;
 }
 
-/// True for a map that makes several arrays, all of elements that are far apart.
+/// True for a map that makes several arrays, all of them transpositions: neighbouring rows have neighbouring elements, those of a row are apart.
 fn copies_columns(kernel: &Kernel, facts: &Facts) -> bool {
     let KernelKind::Map(outs) = &kernel.kind else { return false };
     let is_plain = outs.len() > 1
@@ -47,11 +47,12 @@ fn copies_columns(kernel: &Kernel, facts: &Facts) -> bool {
         return false;
     }
     let access = Access::of(kernel, facts);
-    let column = Symbol::Index(access.axes().count() - 1);
+    let column = access.axes().count() - 1;
     kernel.body.results.iter().all(|result| {
-        let read = access.opaque(*result).and_then(|v| access.read(v));
-        let growth = read.and_then(|read| access.growth(&read.index, column));
-        growth.is_some_and(|growth| growth.as_constant().is_none_or(|n| n.unsigned_abs() > 1))
+        let Some(read) = access.opaque(*result).and_then(|v| access.read(v)) else { return false };
+        let growth = |dim: usize| access.growth(&read.index, Symbol::Index(dim));
+        let is_apart = growth(column).is_some_and(|g| g.as_constant().is_none_or(|n| n.unsigned_abs() > 1));
+        is_apart && growth(column - 1).is_some_and(|g| g.as_constant() == Some(1))
     })
 }
 

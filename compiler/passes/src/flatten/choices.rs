@@ -25,14 +25,22 @@ pub enum Measure {
     Longest,
     /// Positions of a loop with parallel operators inside: from so many on each is worked through by itself, if its arrays are small.
     Positions,
+    /// The same for a loop that goes through single steps of every position, one after the other.
+    Steps,
     /// Operators in what the host would launch in a loop: up to so many on average the loop is one kernel.
     Iterations,
 }
 
 impl Measure {
     /// All of them.
-    pub const ALL: [Measure; 5] =
-        [Measure::Calls, Measure::Rows, Measure::Longest, Measure::Positions, Measure::Iterations];
+    pub const ALL: [Measure; 6] = [
+        Measure::Calls,
+        Measure::Rows,
+        Measure::Longest,
+        Measure::Positions,
+        Measure::Steps,
+        Measure::Iterations,
+    ];
 
     /// Its name in files.
     pub fn name(self) -> &'static str {
@@ -41,6 +49,7 @@ impl Measure {
             Measure::Rows => "rows",
             Measure::Longest => "longest",
             Measure::Positions => "positions",
+            Measure::Steps => "steps",
             Measure::Iterations => "iterations",
         }
     }
@@ -54,7 +63,8 @@ impl Measure {
             (Measure::Longest, Target::Processor) => tuning::LONGEST,
             (Measure::Longest, Target::Gpu) => tuning::GPU_LONGEST,
             (Measure::Positions, Target::Processor) => tuning::POSITIONS,
-            (Measure::Positions, Target::Gpu) => tuning::GPU_POSITIONS,
+            (Measure::Steps, Target::Processor) => tuning::STEPS,
+            (Measure::Positions | Measure::Steps, Target::Gpu) => tuning::GPU_POSITIONS,
             (Measure::Iterations, Target::Processor) => tuning::ITERATIONS,
             (Measure::Iterations, Target::Gpu) => tuning::GPU_ITERATIONS,
         }

@@ -107,7 +107,7 @@ fn scalar_version(fun: &Fun, vars: &mut Vars) -> Option<Fun> {
 }
 
 /// True if a parallel operator stands in a body.
-fn has_operators(body: &Body) -> bool {
+pub(crate) fn has_operators(body: &Body) -> bool {
     body.stms.iter().any(|s| s.exp.is_soac() || s.exp.bodies().into_iter().any(has_operators))
 }
 

@@ -13,6 +13,7 @@
 
 use super::by_position::{OneByOne, one_by_one};
 use super::choices::Measure;
+use super::local::has_operators;
 use super::nest::{LevelId, ROOT};
 use super::rep::Rep;
 use super::{Flattener, Result, Target, Versions};
@@ -32,12 +33,13 @@ impl Flattener<'_> {
             return Ok(true);
         }
         let on_host = self.shapes.is_root(level);
-        let measure = if on_host { Measure::Iterations } else { Measure::Positions };
-        let on_gpu = self.facts.options.target == Target::Gpu;
-        let threshold = match self.threshold(stm.span, measure) {
-            tuning::POSITIONS if !on_host && !on_gpu && has_steps(&stm.exp) => tuning::POSITIONS_OF_STEPS,
-            threshold => threshold,
+        let measure = match &stm.exp {
+            _ if on_host => Measure::Iterations,
+            exp if has_steps(exp) => Measure::Steps,
+            _ => Measure::Positions,
         };
+        let threshold = self.threshold(stm.span, measure);
+        let on_gpu = self.facts.options.target == Target::Gpu;
         if threshold == i64::MAX
             || on_host && one.sizes.work.is_none()
             || !on_host && on_gpu && !one.after.is_empty()
@@ -176,17 +178,11 @@ fn renamed(p: &Param, names: &Subst) -> Param {
     Param { var, ty: p.ty.substituted(names) }
 }
 
-/// True if there is a loop inside whose iterations have nothing parallel: flat, each of them is a launch for one step of every position.
+/// True if there is a loop inside without parallel operators: flat, each of its iterations is a launch for one step of every position.
 fn has_steps(exp: &Exp) -> bool {
-    exp.own_bodies().into_iter().flat_map(|b| &b.stms).any(|s| match &s.exp {
-        Exp::Loop { .. } => !has_operators(&s.exp) || has_steps(&s.exp),
-        exp => has_steps(exp),
-    })
-}
-
-/// True if there is a parallel operator inside.
-fn has_operators(exp: &Exp) -> bool {
-    exp.own_bodies().into_iter().flat_map(|b| &b.stms).any(|s| s.exp.is_soac() || has_operators(&s.exp))
+    let is_sequential =
+        |s: &Stm| matches!(s.exp, Exp::Loop { .. }) && !s.exp.own_bodies().into_iter().any(has_operators);
+    exp.own_bodies().into_iter().flat_map(|b| &b.stms).any(|s| is_sequential(s) || has_steps(&s.exp))
 }
 
 /// True if an iteration makes every element of the state from what that element was: then the flat version is one kernel too, in which

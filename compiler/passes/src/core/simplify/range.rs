@@ -229,7 +229,7 @@ fn smaller_of<'e>(env: &'e Env, u: Atom) -> Option<&'e [Atom]> {
     extremum(env, u).filter(|(op, _)| *op == BinOp::Min).map(|(_, xy)| xy)
 }
 
-/// `a` as a size minus a constant, or plus one where the sum is a size, too: it does not overflow.
+/// `a` as the sum of a size and a constant that does not overflow: the constant is not positive, or the sum is a size, too.
 fn from_size(env: &Env, a: Atom) -> Option<(Atom, i128)> {
     let (n, d) = offset(env, a);
     let is_size = |a: Atom| a.var().is_some_and(|v| env.is_size(v));

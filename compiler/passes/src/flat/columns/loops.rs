@@ -14,6 +14,7 @@ use super::size::{Size, is_product};
 use crate::flat::bulk::reads;
 use par_ir::Vars;
 use par_ir::access::{Access, Facts, Form, Read, Symbol};
+use par_ir::alias::note_versions;
 use par_ir::build::Statements;
 use par_ir::core::{At, Body, Exp};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm};
@@ -169,33 +170,6 @@ fn is_inside(read: &Read, length: Atom, access: &Access, facts: &Facts) -> bool 
     let element = read.index.minus(&start);
     let left = length.minus(&element).plus(&Form::from(-1));
     [element, left].iter().all(|f| access.never_negative_where(f, &read.guards))
-}
-
-/// Adds the variables that are versions of arrays: updates, the state of loops, results of branches.
-fn note_versions(body: &Body, versions: &mut HashSet<Var>) {
-    for stm in &body.stms {
-        let of = |a: &Atom, versions: &HashSet<Var>| a.var().is_some_and(|v| versions.contains(&v));
-        match &stm.exp {
-            Exp::Update { arr, .. } if versions.contains(arr) => _ = versions.insert(stm.pat[0].var),
-            Exp::Atom(a) if of(a, versions) => _ = versions.insert(stm.pat[0].var),
-            Exp::Loop { params, .. } => {
-                for ((p, first), done) in params.iter().zip(&stm.pat) {
-                    if of(first, versions) {
-                        versions.extend([p.var, done.var]);
-                    }
-                }
-            }
-            _ => {}
-        }
-        stm.exp.bodies().into_iter().for_each(|b| note_versions(b, versions));
-        if let Exp::If { then, other, .. } = &stm.exp {
-            for (i, p) in stm.pat.iter().enumerate() {
-                if of(&then.results[i], versions) || of(&other.results[i], versions) {
-                    versions.insert(p.var);
-                }
-            }
-        }
-    }
 }
 
 /// Where the elements of a position begin: at its number times their number.
