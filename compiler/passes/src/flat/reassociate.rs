@@ -16,6 +16,7 @@ use super::walk;
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::flat::Program;
 use par_ir::prim::{BinOp, PrimOp};
+use par_ir::stack::deeper;
 use par_ir::visit::Code;
 use par_ir::{Atom, Prim, Var};
 use std::collections::HashMap;
@@ -32,7 +33,7 @@ fn in_body(body: &mut Body) {
             let depths = Depths::of(state, body);
             in_iteration(body, &depths);
         }
-        stm.exp.own_bodies_mut().into_iter().for_each(in_body);
+        deeper(|| stm.exp.own_bodies_mut().into_iter().for_each(in_body));
     }
 }
 
@@ -129,21 +130,25 @@ impl Chain {
             return None;
         }
         let mut chain = Chain { op, inner: vec![], leaves: vec![] };
-        chain.add(body, at, uses);
+        let mut rest = Vec::new();
+        chain.open(body, at, uses, &mut rest);
+        while let Some((x, inside)) = rest.pop() {
+            match inside {
+                Some(inside) => chain.open(body, inside, uses, &mut rest),
+                None => chain.leaves.push(x),
+            }
+        }
         chain.inner.sort_unstable();
         Some(chain)
     }
 
-    fn add(&mut self, body: &Body, at: usize, uses: &Uses) {
+    /// Adds a statement. Its operands are put on the stack of those that are left, with the statements of the chain that define them.
+    fn open(&mut self, body: &Body, at: usize, uses: &Uses, rest: &mut Vec<(Atom, Option<usize>)>) {
         self.inner.push(at);
         let xs = operands(&body.stms[at], self.op).unwrap_or_default();
         let differ = xs.first() != xs.last();
-        for x in xs {
-            match uses.inside(body, *x, at, self.op).filter(|_| differ) {
-                Some(inside) => self.add(body, inside, uses),
-                None => self.leaves.push(*x),
-            }
-        }
+        let inside = |x: Atom| uses.inside(body, x, at, self.op).filter(|_| differ);
+        rest.extend(xs.iter().rev().map(|x| (*x, inside(*x))));
     }
 
     /// The operands one after the other, in this order.
