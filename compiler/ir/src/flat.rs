@@ -45,8 +45,8 @@ use par_runtime::{CheckKind, Prim, Span, ValueType};
 #[allow(missing_docs)]
 pub struct Program {
     pub funs: Vec<Fun>,
-    /// Functions that kernels call: scalar code with scalar parameters and results. `Call`s in kernels and in these refer
-    /// to this list.
+    /// Functions that kernels call: scalar code over scalars and flat arrays ([`crate::ty::Type::flat_array`]) with scalar results. `Call`s in
+    /// kernels and in these refer to this list.
     pub locals: Vec<crate::core::Fun>,
     pub vars: Vars,
     /// Where statements come from; not printed.

@@ -165,6 +165,16 @@ impl Type {
         Type { dims, elem: Elem::Prim(p) }
     }
 
+    /// An array of FLAT as kernels and their functions see it. How long it is they are not told: 0 stands there.
+    pub fn flat_array(p: Prim) -> Type {
+        Type::array(vec![Dim::Size(Atom::i64(0))], p)
+    }
+
+    /// True for [`Type::flat_array`].
+    pub fn is_flat_array(&self) -> bool {
+        !self.is_desc() && self.dims == [Dim::Size(Atom::i64(0))]
+    }
+
     /// A descriptor whose rows have dimensions `dims` (at least one).
     pub fn desc(dims: Vec<Dim>) -> Type {
         Type { dims, elem: Elem::Desc }

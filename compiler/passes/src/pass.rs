@@ -34,8 +34,8 @@
 //! ```
 
 use crate::core::{
-    apart, counters, counting, fuse, if_conversion, index_sets, merge, results, sequential, simplify,
-    strides, tiny,
+    apart, counters, counting, fuse, if_conversion, index_sets, merge, parameters, results, sequential,
+    simplify, strides, tiny,
 };
 use crate::flat::{
     bulk, columns, host_invariants, in_place_loops, in_place_scatters, interchange, invariant_checks,
@@ -87,6 +87,13 @@ pub const COUNTERS: CorePass = Pass {
     name: "counters",
     description: "counts loops in 64 bits whose counters are indices",
     run: counters::run,
+};
+
+/// Known parameters of functions. Before everything that asks for sizes.
+pub const PARAMETERS: CorePass = Pass {
+    name: "parameters",
+    description: "removes function parameters that are the same constant in all calls",
+    run: parameters::run,
 };
 
 /// Known results of functions.
@@ -161,6 +168,7 @@ pub const STRIDES: CorePass = Pass {
 pub const CORE_PASSES: &[CorePass] = &[
     COUNTING,
     COUNTERS,
+    PARAMETERS,
     SIMPLIFY,
     RESULTS,
     MERGE,

@@ -61,11 +61,16 @@ impl<'p, 'k> Emitter<'p, 'k> {
     pub fn function(parts: &'p mut Parts<'k>, fun: &Fun) -> Result<crate::module::Body, Unsupported> {
         let mut e = Emitter::new(parts, fun.params.len() as u32);
         for (i, p) in fun.params.iter().enumerate() {
-            e.bind(p.var, Operand::Local(i as u32), p.ty.prim());
+            let (i, prim) = (i as u32, p.ty.prim());
+            match p.ty.is_scalar() {
+                true => e.bind(p.var, Operand::Local(i), prim),
+                false => e.bind_array(p.var, Base { at: Origin::Address(i), prim }),
+            }
         }
         e.body(&fun.body)?;
         fun.body.results.iter().try_for_each(|a| e.push_atom(a))?;
-        let types = |ps: &[Param]| ps.iter().map(|p| val_type(p.ty.prim())).collect();
+        let ty = |p: &Param| if p.ty.is_scalar() { val_type(p.ty.prim()) } else { ValType::I32 };
+        let types = |ps: &[Param]| ps.iter().map(ty).collect();
         let (params, results) = (types(&fun.params), types(&fun.ret));
         Ok(crate::module::Body { params, results, locals: e.locals, code: e.code })
     }
@@ -423,6 +428,16 @@ impl<'p, 'k> Emitter<'p, 'k> {
         Ok(())
     }
 
+    /// A scalar, or the address of an array.
+    fn argument(&mut self, a: &Atom) -> Done {
+        match a.var().and_then(|v| self.arrays.get(&v)).map(|base| base.at) {
+            Some(Origin::Address(local)) => self.code.push(I::LocalGet(local)),
+            Some(Origin::Rope(_)) => return Err("a rope that is passed to a function".into()),
+            None => self.push_atom(a)?,
+        }
+        Ok(())
+    }
+
     fn call_local(&mut self, f: FunId, args: &[Atom], pat: &[Param], span: Span) -> Done {
         let change = |by: i32| [I::GlobalGet(DEPTH), I::I32Const(by), I::I32Add, I::GlobalSet(DEPTH)];
         self.emit([I::GlobalGet(DEPTH), I::GlobalGet(FRAME)]);
@@ -432,7 +447,7 @@ impl<'p, 'k> Emitter<'p, 'k> {
         self.fail(&CheckKind::TooDeep, &[], span)?;
         self.code.push(I::End);
         self.emit(change(1));
-        self.push_all(args)?;
+        args.iter().try_for_each(|a| self.argument(a))?;
         let number = self.parts.local(f);
         self.code.push(I::Call(number));
         let locals: Vec<u32> = pat.iter().map(|p| self.local_for(p.ty.prim())).collect();

@@ -16,7 +16,7 @@ use par_ir::tiny::{Tiny, leaves, positions, shapes, sizes};
 use par_ir::tuning;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Type, Var};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// A reduction over scalars.
 struct Small {
@@ -139,7 +139,7 @@ impl<'p> Lower<'p> {
         let lam = Lambda { params, body, ret: types.to_vec(), schedule: Schedule::Free };
         let outside: HashMap<Var, Type> =
             lam.free().into_iter().map(|v| (v, self.type_of(v).clone())).collect();
-        let whole = HashSet::new();
+        let whole = HashMap::new();
         let mut tiny = Tiny::new(&mut self.out.vars, outside, &whole);
         let done = tiny.operator(&lam);
         let types = tiny.types();

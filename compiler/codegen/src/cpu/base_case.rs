@@ -7,7 +7,7 @@
 //! r = call f x                                 r = if x == 0 then 1 else call f x
 //! ```
 
-use super::emit::{Emitter, Unsupported, args, arm_price, clif_type};
+use super::emit::{Base, Emitter, Unsupported, args, arm_price, clif_type};
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Fun, FunId, Param, Stm};
 use par_ir::tuning;
@@ -103,8 +103,9 @@ impl Emitter<'_> {
         base_case.way.bound(&mut names);
         let own: Vec<(Var, Value)> =
             names.iter().filter_map(|v| self.bound.scalars.get(v).map(|x| (*v, *x))).collect();
-        self.bound.prims.extend(base_case.params.iter().map(|p| (p.var, p.ty.prim())));
-        self.bound.scalars.extend(base_case.params.iter().map(|p| p.var).zip(operands.iter().copied()));
+        let arrays: Vec<(Var, Base)> =
+            names.iter().filter_map(|v| self.bound.arrays.get(v).map(|x| (*v, *x))).collect();
+        self.bind_params(&base_case.params, operands);
         let (more, join) = (self.b.create_block(), self.b.create_block());
         let joined: Vec<Value> = base_case.ret.iter().map(|t| self.b.append_block_param(join, *t)).collect();
         self.way(&base_case.way, more, join)?;
@@ -112,8 +113,9 @@ impl Emitter<'_> {
         let results = self.call_whole(f, operands, span)?;
         self.b.ins().jump(join, &args(&results));
         self.b.switch_to_block(join);
-        names.iter().for_each(|v| _ = self.bound.scalars.remove(v));
+        names.iter().for_each(|v| _ = (self.bound.scalars.remove(v), self.bound.arrays.remove(v)));
         self.bound.scalars.extend(own);
+        self.bound.arrays.extend(arrays);
         Ok(joined)
     }
 

@@ -7,7 +7,7 @@
 //! cancel    address of the cancellation flag
 //! error     address of the error record
 //! pos       position of the element, for errors
-//! …         its parameters
+//! …         its parameters; for an array the address of its first element
 //! rest      address for the results for which there are no registers, if there are such
 //! ```
 //!
@@ -16,7 +16,7 @@
 
 use super::Compiler;
 use super::base_case::BaseCase;
-use super::emit::{Bound, Emitter, Exits, Nest, Unsupported, args, clif_type};
+use super::emit::{Base, Bound, Emitter, Exits, Nest, Unsupported, args, clif_type};
 use super::lanes;
 use super::ranges::Ranges;
 use crate::{free, work};
@@ -24,7 +24,7 @@ use cranelift::prelude::*;
 use cranelift_codegen::ir::{FuncRef, MemFlagsData, UserFuncName};
 use cranelift_codegen::isa::CallConv;
 use cranelift_module::{FuncId, Linkage, Module};
-use par_ir::core::{Body, Exp, Fun, FunId, Stm};
+use par_ir::core::{Body, Exp, Fun, FunId, Param, Stm};
 use par_ir::flat::Kernel;
 use par_ir::ty::Atom;
 use par_ir::{CheckKind, Span};
@@ -131,7 +131,7 @@ impl<M: Module> Compiler<'_, M> {
     fn local_signature(&self, fun: &Fun, returns: &Returns) -> Signature {
         let mut signature = Signature::new(CallConv::Tail);
         signature.params.extend([AbiParam::new(types::I64); 4]);
-        signature.params.extend(fun.params.iter().map(|p| AbiParam::new(clif_type(p.ty.prim()))));
+        signature.params.extend(fun.params.iter().map(|p| AbiParam::new(param_type(p))));
         signature.params.extend((returns.bytes() > 0).then(|| AbiParam::new(types::I64)));
         signature.returns.push(AbiParam::new(types::I8));
         signature.returns.extend(returns.in_registers().map(AbiParam::new));
@@ -158,7 +158,7 @@ impl<M: Module> Compiler<'_, M> {
         let params = b.block_params(entry).to_vec();
         let start = b.create_block();
         let operands: Vec<Value> =
-            fun.params.iter().map(|p| b.append_block_param(start, clif_type(p.ty.prim()))).collect();
+            fun.params.iter().map(|p| b.append_block_param(start, param_type(p))).collect();
         let (own, rest) = params[4..].split_at(fun.params.len());
         b.ins().jump(start, &args(own));
         b.switch_to_block(start);
@@ -173,11 +173,7 @@ impl<M: Module> Compiler<'_, M> {
             fresh: &self.fresh,
             facts: &self.facts,
             checks,
-            bound: Bound {
-                scalars: fun.params.iter().map(|p| p.var).zip(operands).collect(),
-                prims: fun.params.iter().map(|p| (p.var, p.ty.prim())).collect(),
-                ..Bound::default()
-            },
+            bound: Bound::default(),
             exits: Exits::new(params[3], params[2], params[1]),
             nest: Nest::default(),
             references: HashMap::new(),
@@ -187,6 +183,7 @@ impl<M: Module> Compiler<'_, M> {
             widths: Default::default(),
             counting: self.counting,
         };
+        e.bind_params(&fun.params, &operands);
         e.poll();
         e.tail(&fun.body)?;
         e.b.seal_all_blocks();
@@ -220,6 +217,28 @@ impl Emitter<'_> {
         self.b.ins().return_(&results);
     }
 
+    /// Binds a local function's parameters.
+    pub fn bind_params(&mut self, params: &[Param], operands: &[Value]) {
+        for (p, x) in params.iter().zip(operands) {
+            let prim = p.ty.prim();
+            if p.ty.is_scalar() {
+                self.bound.prims.insert(p.var, prim);
+                self.bound.scalars.insert(p.var, *x);
+            } else {
+                self.bound.arrays.insert(p.var, Base { address: *x, prim, changes: false });
+            }
+        }
+    }
+
+    /// Scalars, and addresses of arrays.
+    fn arguments(&mut self, xs: &[Atom]) -> Result<Vec<Value>, Unsupported> {
+        let argument = |x: &Atom| match x.var().and_then(|v| self.bound.arrays.get(&v)) {
+            Some(base) => Ok(base.address),
+            None => self.atom(x),
+        };
+        xs.iter().map(argument).collect()
+    }
+
     /// A function's body: results are returned, a last call of the function itself starts it again.
     fn tail(&mut self, body: &Body) -> Result<(), Unsupported> {
         self.count(work::of_body(body));
@@ -232,7 +251,7 @@ impl Emitter<'_> {
                         && own == *f
                     {
                         self.stms(before)?;
-                        let operands = self.atoms(xs)?;
+                        let operands = self.arguments(xs)?;
                         self.b.ins().jump(start, &args(&operands));
                         return Ok(());
                     }
@@ -278,7 +297,7 @@ impl Emitter<'_> {
 
     /// A call.
     pub fn call_local(&mut self, f: FunId, xs: &[Atom], span: Span) -> Result<Vec<Value>, Unsupported> {
-        let operands = self.atoms(xs)?;
+        let operands = self.arguments(xs)?;
         let callee = self.calls.callees.get(&f).ok_or("a call of a function that is not compiled")?;
         match callee.base_case.clone() {
             Some(base_case) => {
@@ -349,6 +368,10 @@ impl Emitter<'_> {
         let (module, func) = (&mut *self.module, &mut *self.b.func);
         Ok(*self.calls.references.entry(f).or_insert_with(|| module.declare_func_in_func(id, func)))
     }
+}
+
+fn param_type(p: &Param) -> Type {
+    if p.ty.is_scalar() { clif_type(p.ty.prim()) } else { types::I64 }
 }
 
 fn has_call(body: &Body) -> bool {

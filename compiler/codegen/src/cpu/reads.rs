@@ -7,7 +7,7 @@
 //! ```
 
 use par_ir::access::{Access, Facts, Form, Symbol, Value};
-use par_ir::core::{At, Exp, Stm};
+use par_ir::core::{At, Body, Exp, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out, Ty};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::visit::Code as _;
@@ -51,7 +51,7 @@ struct Finder<'k> {
 
 impl Finder<'_> {
     fn reach(&mut self, kernel: &Kernel, array: Var) -> Reach {
-        // The analysis does not look into operators.
+        // The analysis does not look into operators, nor into functions.
         let in_operator = match &kernel.kind {
             KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } | KernelKind::Hist { op, .. } => {
                 op.body.mentions(array)
@@ -59,8 +59,8 @@ impl Finder<'_> {
             KernelKind::Map(_) | KernelKind::Filter => false,
         };
         let access = self.access;
-        let mut reads = access.reads().filter(|r| r.array == array).peekable();
-        if in_operator || reads.peek().is_none() {
+        let reads: Vec<_> = access.reads().filter(|r| r.array == array).collect();
+        if in_operator || reads.is_empty() || is_passed(&kernel.body, array) {
             return Reach::Any;
         }
         let mut all: Vec<Stretch> = Vec::new();
@@ -225,6 +225,14 @@ fn listed_outs(outs: &[Out], types: &HashMap<Var, Ty>) -> Option<Vec<Out>> {
         }
     }
     Some(all)
+}
+
+/// True if a body passes an array to a function.
+fn is_passed(body: &Body, array: Var) -> bool {
+    body.stms.iter().any(|s| match &s.exp {
+        Exp::Call(_, xs) => xs.contains(&array.into()),
+        exp => exp.bodies().into_iter().any(|b| is_passed(b, array)),
+    })
 }
 
 /// Calls `note` with the places of all updates in a statement.

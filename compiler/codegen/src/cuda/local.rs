@@ -32,7 +32,9 @@ fn function_name(i: usize, f: &Fun) -> String {
 fn head(b: &mut Bodies, i: usize, f: &Fun) -> String {
     let mut params = vec!["const par::Here& here".to_string()];
     for p in &f.params {
-        params.push(b.declared(p));
+        // The function reads its arrays only.
+        let constant = if p.ty.is_scalar() { "" } else { "const " };
+        params.push(format!("{constant}{}", b.declared(p)));
     }
     params.extend(f.ret.iter().enumerate().map(|(i, p)| format!("{}& result{i}", ty(p.ty.prim()))));
     format!("PAR_FUNCTION bool {}({})", b.locals[i], params.join(", "))
@@ -79,7 +81,8 @@ impl Tail<'_> {
     /// Starts again with other arguments.
     fn jump(&self, b: &mut Bodies, xs: &[Atom]) {
         for (i, (p, x)) in self.fun.params.iter().zip(xs).enumerate() {
-            b.text.line(format!("const {} next{i} = {};", ty(p.ty.prim()), atom(x, b.vars)));
+            let star = if p.ty.is_scalar() { "" } else { "*" };
+            b.text.line(format!("const {}{star} next{i} = {};", ty(p.ty.prim()), atom(x, b.vars)));
         }
         for (i, p) in self.fun.params.iter().enumerate() {
             b.text.line(format!("{} = next{i};", super::text::name(p.var, b.vars)));

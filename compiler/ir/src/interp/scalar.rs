@@ -156,9 +156,10 @@ impl<'a> Machine<'a> {
         Ok(row)
     }
 
-    /// Binds a variable. An array must have as many rows as its type says.
+    /// Binds a variable. An array must have as many rows as its type says, if it does.
     pub(super) fn bind(&mut self, p: &Param, x: Val) -> Outcome<()> {
         if let Some(Dim::Size(n)) = p.ty.dims.first()
+            && !p.ty.is_flat_array()
             && self.integer(*n)? != x.len() as i64
         {
             let n = self.integer(*n)?;

@@ -30,6 +30,9 @@ use par_runtime::{Prim, Scalar, Span};
 use std::collections::{HashMap, HashSet};
 use worth::Limits;
 
+/// Functions that take and give elements instead of small arrays: per parameter, true for a small array.
+pub type Scalarised = HashMap<FunId, Vec<bool>>;
+
 /// Scalarises small arrays.
 pub struct Tiny<'v> {
     vars: &'v mut Vars,
@@ -44,8 +47,7 @@ pub struct Tiny<'v> {
     rows: HashSet<Var>,
     /// Scalars by their new names.
     subst: Subst,
-    /// Functions that take and give elements instead of small arrays.
-    scalarised: &'v HashSet<FunId>,
+    scalarised: &'v Scalarised,
     limits: Limits,
     /// Nothing but scalar code may remain.
     strict: bool,
@@ -65,7 +67,7 @@ pub struct Tiny<'v> {
 
 impl<'v> Tiny<'v> {
     /// Knowing the types of variables bound outside.
-    pub fn new(vars: &'v mut Vars, types: HashMap<Var, Type>, scalarised: &'v HashSet<FunId>) -> Tiny<'v> {
+    pub fn new(vars: &'v mut Vars, types: HashMap<Var, Type>, scalarised: &'v Scalarised) -> Tiny<'v> {
         Tiny {
             vars,
             parts: HashMap::new(),
@@ -246,7 +248,7 @@ impl<'v> Tiny<'v> {
                     None => self.keep(stm, out),
                 };
             }
-            Exp::Call(f, args) if self.scalarised.contains(f) => return self.call(stm, *f, args, out),
+            Exp::Call(f, args) if self.scalarised.contains_key(f) => return self.call(stm, *f, args, out),
             _ => {}
         }
         let made = match &stm.exp {
@@ -440,9 +442,18 @@ impl<'v> Tiny<'v> {
     }
 
     fn call(&mut self, stm: &Stm, f: FunId, args: &[Atom], out: &mut Vec<Stm>) -> Option<()> {
-        let args = self.element_lists(args.iter().copied(), out, stm.span)?;
+        // The function takes all elements, whatever is best for the code around.
+        let limits = std::mem::replace(&mut self.limits, Limits::ALL);
+        let mut given = Vec::new();
+        for (a, is_small) in args.iter().zip(&self.scalarised[&f]) {
+            match is_small {
+                true => given.extend(self.element_list(*a, out, stm.span)?),
+                false => given.push(self.whole(*a, out, stm.span)),
+            }
+        }
         let pat = self.open_params(&stm.pat);
-        self.push(Stm { pat, exp: Exp::Call(f, args), span: stm.span }, out)
+        self.limits = limits;
+        self.push(Stm { pat, exp: Exp::Call(f, given), span: stm.span }, out)
     }
 }
 

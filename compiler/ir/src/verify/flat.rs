@@ -11,12 +11,12 @@
 //!    What a scan does with its prefixes is scalar code with one parameter per prefix, which owns nothing.
 //! 8. Results of functions, arms and loops have the types that are bound; calls fit the function.
 //! 9. The parameters and results of an entry are its types' columns.
-//! 10. Local functions are scalar code with scalar parameters and results; they and kernels call only local functions.
+//! 10. Local functions are scalar code with scalar results; their parameters are scalars and flat arrays. They and kernels call only local functions.
 
 use super::core::Checker;
 use super::shape::same_kind;
 use super::{Result, Scope, check_arity, check_operator, ensure, ensure_count};
-use crate::core::{At, Body, Exp, FunId, Lambda, Stm as CoreStm};
+use crate::core::{At, Body, Exp, FunId, Lambda, Param as CoreParam, Stm as CoreStm};
 use crate::flat::{After, Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty};
 use crate::inplace::InPlace;
 use crate::print::{print_core_stm, print_flat_stm};
@@ -65,8 +65,10 @@ impl FlatChecker<'_> {
 
     /// Invariant 10.
     fn local(&mut self, fun: &crate::core::Fun) -> Result {
-        let scalar = fun.params.iter().chain(&fun.ret).all(|p| p.ty.is_scalar() && !p.ty.is_desc());
-        ensure(scalar, || "a local function has only scalar parameters and results".into())?;
+        let is_scalar = |p: &CoreParam| p.ty.is_scalar() && !p.ty.is_desc();
+        ensure(fun.ret.iter().all(is_scalar), || "a local function has only scalar results".into())?;
+        let passes = fun.params.iter().all(|p| is_scalar(p) || p.ty.is_flat_array());
+        ensure(passes, || "a parameter of a local function is neither a scalar nor a flat array".into())?;
         for v in fun.bound() {
             ensure(self.scope.ever.insert(v), || format!("{} is bound twice", self.scope.show(v)))?;
         }
@@ -475,7 +477,7 @@ fn agree(what: &str, found: &[Ty], wanted: &[Ty]) -> Result {
 fn core_type(ty: Ty) -> Option<Type> {
     match ty {
         Ty::Scalar(p) => Some(Type::scalar(p)),
-        Ty::Array(p) | Ty::Rope(p) => Some(Type::array(vec![Dim::Size(Atom::i64(0))], p)),
+        Ty::Array(p) | Ty::Rope(p) => Some(Type::flat_array(p)),
         Ty::Desc => None,
     }
 }
@@ -503,7 +505,7 @@ fn scalars(types: &[Type]) -> Result<Vec<Prim>> {
 }
 
 /// Destinations and first versions of the arrays that a kernel owns.
-fn own_outputs(k: &Kernel) -> impl Iterator<Item = (&Var, &crate::core::Param)> {
+fn own_outputs(k: &Kernel) -> impl Iterator<Item = (&Var, &CoreParam)> {
     let outs = if let KernelKind::Map(outs) = &k.kind { outs.as_slice() } else { &[] };
     outs.iter().filter_map(|o| if let Out::Own { dest, state } = o { Some((dest, state)) } else { None })
 }

@@ -7,6 +7,7 @@ pub mod fuse;
 pub(crate) mod if_conversion;
 pub(crate) mod index_sets;
 pub mod merge;
+pub(crate) mod parameters;
 pub(crate) mod results;
 pub(crate) mod sequential;
 pub mod simplify;

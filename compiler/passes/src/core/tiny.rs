@@ -13,10 +13,10 @@
 
 use par_ir::core::{Body, Exp, Fun, FunId, LoopForm, Param, Program, Stm};
 use par_ir::stack::deeper;
-use par_ir::tiny::{Tiny, is_folded, leaves, sizes};
+use par_ir::tiny::{Scalarised, Tiny, is_folded, leaves, sizes};
 use par_ir::tuning;
 use par_ir::{Atom, Type, Var, Vars};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// In all functions.
 pub fn run(program: &mut Program) {
@@ -34,22 +34,44 @@ pub fn run(program: &mut Program) {
     }
 }
 
-/// Recursive functions whose parameters and results are scalars and small arrays.
-fn scalarised_functions(program: &Program) -> HashSet<FunId> {
-    let is_small = |p: &Param| sizes(&p.ty, tuning::TINY_ELEMENTS).is_some_and(|s| s.iter().all(|n| *n > 0));
-    let fits = |p: &Param| p.ty.is_scalar() && !p.ty.is_desc() || is_small(p);
+/// Recursive functions whose results are scalars and small arrays, and whose parameters are that, or arrays without ragged dimensions; if
+/// some are small arrays, or there are operators over such.
+fn scalarised_functions(program: &Program) -> Scalarised {
+    let sizes = |p: &Param| sizes(&p.ty, tuning::TINY_ELEMENTS);
+    let is_small = |p: &Param| sizes(p).is_some_and(|s| s.iter().all(|n| *n > 0));
+    let fits = |p: &Param| p.ty.is_scalar() && p.ty.is_regular() || is_small(p);
+    let fits_whole = |p: &Param| fits(p) || p.ty.is_regular() && sizes(p).is_none();
     let wanted = |f: &Fun| {
-        let all = || f.params.iter().chain(&f.ret);
-        f.entry.is_none() && all().all(fits) && all().any(is_small)
+        let any = || f.params.iter().chain(&f.ret).any(is_small) || has_small_operators(&f.body);
+        f.entry.is_none() && f.params.iter().all(fits_whole) && f.ret.iter().all(fits) && any()
     };
     let found = program.funs.iter().enumerate().filter(|(_, f)| wanted(f));
-    found.map(|(i, _)| FunId(i as u32)).collect()
+    found.map(|(i, f)| (FunId(i as u32), f.params.iter().map(is_small).collect())).collect()
+}
+
+/// True if a body has operators, and all of them are over a few elements.
+fn has_small_operators(body: &Body) -> bool {
+    let (mut all, mut some) = (true, false);
+    each_operator(body, &mut |exp| {
+        some = true;
+        all &= exp.width().and_then(Atom::as_i64).is_some_and(|n| n <= tuning::TINY_ELEMENTS as i64);
+    });
+    all && some
+}
+
+fn each_operator(body: &Body, f: &mut dyn FnMut(&Exp)) {
+    for stm in &body.stms {
+        if stm.exp.is_soac() {
+            f(&stm.exp);
+        }
+        deeper(|| stm.exp.for_each_body(|b| each_operator(b, f)));
+    }
 }
 
 /// The functions with elements for parameters and results; without those for which that cannot be.
-fn open_functions(program: &mut Program, scalarised: &mut HashSet<FunId>) -> HashMap<FunId, Fun> {
+fn open_functions(program: &mut Program, scalarised: &mut Scalarised) -> HashMap<FunId, Fun> {
     let mut opened = HashMap::new();
-    let mut ids: Vec<FunId> = scalarised.iter().copied().collect();
+    let mut ids: Vec<FunId> = scalarised.keys().copied().collect();
     ids.sort();
     for id in ids {
         match open_function(&program.funs[id.0 as usize], &mut program.vars, scalarised) {
@@ -64,7 +86,7 @@ fn open_functions(program: &mut Program, scalarised: &mut HashSet<FunId>) -> Has
     opened
 }
 
-fn open_function(fun: &Fun, vars: &mut Vars, scalarised: &HashSet<FunId>) -> Option<Fun> {
+fn open_function(fun: &Fun, vars: &mut Vars, scalarised: &Scalarised) -> Option<Fun> {
     let mut tiny = Tiny::new(vars, HashMap::new(), scalarised);
     let (params, body) = tiny.function(&fun.params, &fun.body, &fun.ret)?;
     let mut element = |p: &Param| Param { var: vars.fresh_like(p.var), ty: Type::scalar(p.ty.prim()) };
@@ -81,7 +103,7 @@ fn note(params: &[Param], types: &mut HashMap<Var, Type>) {
 struct Outside<'p> {
     vars: &'p mut Vars,
     types: HashMap<Var, Type>,
-    scalarised: &'p HashSet<FunId>,
+    scalarised: &'p Scalarised,
 }
 
 impl Outside<'_> {
@@ -96,7 +118,7 @@ impl Outside<'_> {
     fn stm(&mut self, mut stm: Stm, folded: bool, out: &mut Vec<Stm>) {
         note(&stm.pat, &mut self.types);
         match &mut stm.exp {
-            Exp::Call(f, _) if self.scalarised.contains(f) => return self.call(stm, out),
+            Exp::Call(f, _) if self.scalarised.contains_key(f) => return self.call(stm, out),
             Exp::If { then, other, .. } => {
                 self.body(then);
                 self.body(other);

@@ -175,10 +175,7 @@ impl Flattener<'_> {
             }
             Exp::Loop { params, form, body } => self.scalar_loop(g, params, form, body)?,
             Exp::Update { arr, at, value } => return self.local_update(g, stm, *arr, at, *value),
-            Exp::Call(fun, args) => {
-                let args = self.eval_atoms(g, args);
-                Exp::Call(self.locals.call(*fun), args)
-            }
+            Exp::Call(fun, args) => self.local_call(g, *fun, args),
             other => panic!("internal error in flatten: {} is not scalar", name_of(other)),
         };
         self.at(stm.span);
@@ -401,7 +398,7 @@ impl Flattener<'_> {
                     && self.sequential(body)
                     && !matches!(form, LoopForm::While(c) if !self.sequential(c))
             }
-            Exp::Call(fun, _) => self.locals.has(*fun),
+            Exp::Call(fun, args) => self.calls_local(*fun, args),
             _ => false,
         }
     }

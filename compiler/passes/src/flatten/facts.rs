@@ -20,6 +20,8 @@ pub(crate) struct Facts<'a> {
     pub live_after_update: HashSet<Var>,
     /// CORE arrays that are the lengths of a descriptor's rows.
     pub lengths: HashSet<Var>,
+    /// CORE arrays that are views of others.
+    pub views: local::Views,
     /// Per function, those that calling it may lead to.
     pub reachable: Vec<HashSet<FunId>>,
     /// Per function, whether it pushes to the tape of its callers.
@@ -37,6 +39,7 @@ impl<'a> Facts<'a> {
             consumed_through_calls,
             live_after_update: alias::live_after_update(source),
             lengths: lengths::of_program(source),
+            views: local::Views::of(source),
             reachable: local::reachable(source),
             pushing: source.pushing(),
         }

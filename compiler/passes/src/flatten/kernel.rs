@@ -356,11 +356,17 @@ impl Flattener<'_> {
         var.into()
     }
 
-    /// An operator of a reduction: scalar code over host values, its parameters, and what it captures.
-    pub(crate) fn operator(&mut self, op: &Lambda) -> Result<Operator> {
+    /// For code that stands nowhere in a space: it sees host values and what it is given.
+    pub(crate) fn group_for_values(&mut self) -> Group {
         let mut g = self.group_at(super::nest::ROOT);
         g.captures = Some(Vec::new());
         g.scopes[0].known.clear();
+        g
+    }
+
+    /// An operator of a reduction: scalar code over host values, its parameters, and what it captures.
+    pub(crate) fn operator(&mut self, op: &Lambda) -> Result<Operator> {
+        let mut g = self.group_for_values();
         let mut params = Vec::new();
         for p in &op.params {
             let var = self.declare_local(&mut g, p.var);
@@ -539,6 +545,11 @@ impl Flattener<'_> {
 }
 
 impl Group {
+    /// Makes a variable known as local.
+    pub(crate) fn declare(&mut self, v: Var) {
+        self.locals.insert(v);
+    }
+
     /// True if what depends on the row only may go to the prologue.
     fn may_hoist(&self, place: Place) -> bool {
         self.rows.is_some() && place == Place::Row

@@ -8,13 +8,29 @@
 //! kernel map { let r = call fib (ns[pos]) in r }
 //! ```
 //!
-//! A function is local if its parameters and results are scalars and its body is scalar code whose calls are of local
-//! functions. Nothing parallel is lost: there is none in it. A function of scalars that has maps and reductions has a
-//! sequential version, which runs where a batch of calls makes enough work for all threads ([`super::call`]).
+//! A function is local if its results are scalars, its parameters scalars and arrays without ragged dimensions, and its body scalar code
+//! and views of arrays, whose calls are of local functions. Nothing parallel is lost: there is none in it. An array is passed as where it is:
+//! the array of FLAT that it lies in, and its first row there.
+//!
+//! ```text
+//! def find (xs: []i64) x = … find xs[:m] x …
+//! map (find xs) ys
+//!
+//! local find (n, xs: []i64, start, x) = … let r = call find (m, xs, start, x) …
+//! kernel map { let r = call find (n, xs, 0, ys[pos]) in r }
+//! ```
+//!
+//! A function of scalars that has maps and reductions has a sequential version, which runs where a batch of calls makes enough work for all
+//! threads ([`super::call`]).
 
+use super::ex::Ex;
+use super::kernel::Group;
+use super::nest::FDim;
+use super::rep::{Arr, Rep, Src};
 use super::sequential::sequential_version;
-use par_ir::Vars;
-use par_ir::core::{Body, Exp, Fun, FunId, Program};
+use super::{Flattener, Own, Result};
+use par_ir::core::{Body, Exp, Fun, FunId, Param, Program};
+use par_ir::{Atom, Dim, Type, Var, Vars};
 use std::collections::{HashMap, HashSet};
 
 /// Which functions of a program kernels may call, and those called so far.
@@ -54,12 +70,17 @@ impl Locals {
 
     /// True if a function with parallelism has a sequential version.
     pub(crate) fn has_version(&self, fun: FunId) -> bool {
-        self.funs[fun.0 as usize].is_some() && self.parallel[fun.0 as usize]
+        self.parallel[fun.0 as usize] && self.funs[fun.0 as usize].is_some()
     }
 
-    /// True if an expression calls only functions without parallelism.
+    /// True if an expression calls only functions of scalars without parallelism.
     pub(crate) fn has_all(&self, exp: &Exp) -> bool {
-        exp.bodies().into_iter().all(|b| all_calls(b, &|f| self.has(f)))
+        exp.bodies().into_iter().all(|b| all_calls(b, &|f| self.has(f) && has_scalars_only(self.source(f))))
+    }
+
+    /// A local function as scalar code of CORE.
+    fn source(&self, fun: FunId) -> &Fun {
+        self.funs[fun.0 as usize].as_ref().expect("a local function")
     }
 
     /// The number among the FLAT program's local functions.
@@ -70,40 +91,26 @@ impl Locals {
         let id = FunId(self.called.len() as u32);
         self.ids.insert(fun, id);
         self.called.push(fun);
-        let mut callees = Vec::new();
-        let local = self.funs[fun.0 as usize].as_ref();
-        each_call(&local.expect("kernels call local functions").body, &mut |f| callees.push(f));
-        for callee in callees {
-            self.call(callee);
-        }
         id
-    }
-
-    /// The functions called, in the order of their numbers.
-    pub(crate) fn functions(&mut self) -> Vec<Fun> {
-        let mut funs: Vec<Fun> = self.called.iter().filter_map(|f| self.funs[f.0 as usize].take()).collect();
-        funs.iter_mut().for_each(|f| self.renumber(&mut f.body));
-        funs
-    }
-
-    fn renumber(&self, body: &mut Body) {
-        for stm in &mut body.stms {
-            if let Exp::Call(f, _) = &mut stm.exp {
-                *f = self.ids[f];
-            }
-            stm.exp.for_each_body_mut(|b| self.renumber(b));
-        }
     }
 }
 
 /// The function as scalar code, if it can be.
 fn scalar_version(fun: &Fun, vars: &mut Vars) -> Option<Fun> {
-    let scalars = fun.params.iter().chain(&fun.ret).all(|p| p.ty.is_scalar() && !p.ty.is_desc());
-    if !scalars || fun.entry.is_some() {
+    let passes = |p: &Param| p.ty.is_regular() && !p.ty.is_acc();
+    let scalars = fun.ret.iter().all(|p| p.ty.is_scalar() && passes(p));
+    if fun.entry.is_some() || !scalars || !fun.params.iter().all(passes) {
         return None;
     }
-    let body = if scalar_body(&fun.body) { fun.body.clone() } else { sequential_version(&fun.body, vars)? };
+    if scalar_body(&fun.body) {
+        return Some(fun.clone());
+    }
+    let body = if has_scalars_only(fun) { sequential_version(&fun.body, vars)? } else { return None };
     scalar_body(&body).then(|| Fun { body, ..fun.clone() })
+}
+
+fn has_scalars_only(fun: &Fun) -> bool {
+    fun.params.iter().all(|p| p.ty.is_scalar())
 }
 
 /// True if a parallel operator stands in a body.
@@ -111,15 +118,135 @@ pub(crate) fn has_operators(body: &Body) -> bool {
     body.stms.iter().any(|s| s.exp.is_soac() || s.exp.bodies().into_iter().any(has_operators))
 }
 
-/// Scalar code but for its calls.
+/// Scalar code and views of arrays, but for its calls.
 fn scalar_body(body: &Body) -> bool {
     body.stms.iter().all(|s| match &s.exp {
         Exp::Call(..) => s.pat.iter().all(|p| p.ty.is_scalar()),
         Exp::If { .. } | Exp::Loop { .. } => {
             s.pat.iter().all(|p| p.ty.is_scalar()) && s.exp.bodies().into_iter().all(scalar_body)
         }
+        Exp::Atom(_) | Exp::Index(..) | Exp::Slice { .. } => s.pat[0].ty.is_regular(),
         _ => s.is_scalar(),
     })
+}
+
+/// Arrays that are other arrays, or rows of them that follow each other.
+#[derive(Default)]
+pub(crate) struct Views(HashMap<Var, Var>);
+
+impl Views {
+    pub(crate) fn of(program: &Program) -> Views {
+        let mut views = Views::default();
+        program.funs.iter().for_each(|f| views.add(&f.body));
+        views
+    }
+
+    fn add(&mut self, body: &Body) {
+        for stm in &body.stms {
+            let of = match &stm.exp {
+                Exp::Atom(a) => a.var(),
+                Exp::Index(arr, _) => Some(*arr),
+                Exp::Slice { arr, stride, .. } if stride.as_i64() == Some(1) => Some(*arr),
+                _ => None,
+            };
+            let view = stm.pat.first().filter(|p| !p.ty.is_scalar());
+            self.0.extend(view.zip(of).map(|(p, of)| (p.var, of)));
+            stm.exp.for_each_body(|b| self.add(b));
+        }
+    }
+
+    /// The array that is no view itself.
+    fn root(&self, mut v: Var) -> Var {
+        while let Some(of) = self.0.get(&v) {
+            v = *of;
+        }
+        v
+    }
+}
+
+impl Flattener<'_> {
+    /// True if a kernel may call a function with these arguments: arrays lie somewhere, their elements one after the other.
+    pub(crate) fn calls_local(&self, fun: FunId, args: &[Atom]) -> bool {
+        let params = &self.facts.source.funs[fun.0 as usize].params;
+        let lies = |(p, a): (&Param, &Atom)| match a {
+            Atom::Var(v) if !p.ty.is_scalar() => self.lies_somewhere(self.facts.views.root(*v), p.ty.rank()),
+            _ => true,
+        };
+        self.locals.has(fun) && params.iter().zip(args).all(lies)
+    }
+
+    /// True if rows of this rank of an array are elements of one array of FLAT, one after the other.
+    fn lies_somewhere(&self, v: Var, rank: usize) -> bool {
+        let (Some(Rep::Array(arr)), Some(ty)) = (self.env.get(&v), self.types.get(&v)) else { return false };
+        let outer = ty.rank() - rank;
+        let (before, inner) = arr.inner.split_at(outer);
+        let is_size = |(d, dim): (&FDim, &Dim)| match (d, dim) {
+            (FDim::Size(m), Dim::Size(n)) => self.is_same_size(*m, *n),
+            _ => false,
+        };
+        matches!(arr.src, Src::Data(data, _) if !self.builder.ropes.contains(&data))
+            && arr.stride.is_none()
+            && before.iter().all(|d| !matches!(d, FDim::Steps(..)))
+            && inner.iter().zip(&ty.dims[1 + outer..]).all(is_size)
+    }
+
+    /// A call in a kernel.
+    pub(crate) fn local_call(&mut self, g: &mut Group, fun: FunId, args: &[Atom]) -> Exp {
+        let params = &self.facts.source.funs[fun.0 as usize].params;
+        let mut given = Vec::with_capacity(args.len());
+        for (p, a) in params.iter().zip(args) {
+            match self.rep(*a) {
+                Rep::Array(Arr { src: Src::Data(data, _), start, stride: None, .. }) if !p.ty.is_scalar() => {
+                    given.extend([data.into(), self.eval_checked(g, &start)]);
+                }
+                _ => given.push(self.eval_atom(g, *a)),
+            }
+        }
+        Exp::Call(self.locals.call(fun), given)
+    }
+
+    /// The functions that kernels call, in the order of their numbers.
+    pub(crate) fn local_functions(&mut self) -> Result<Vec<Fun>> {
+        let mut funs = Vec::new();
+        while let Some(fun) = self.locals.called.get(funs.len()) {
+            let fun = self.locals.source(*fun).clone();
+            funs.push(self.local_function(fun)?);
+        }
+        Ok(funs)
+    }
+
+    fn local_function(&mut self, fun: Fun) -> Result<Fun> {
+        self.at(fun.span);
+        self.own = Own::default();
+        let mut g = self.group_for_values();
+        let params = fun.params.iter().flat_map(|p| self.local_params(&mut g, p)).collect();
+        let body = self.nested(&mut g, |f, g| {
+            f.scalar_stms(g, &fun.body.stms)?;
+            Ok(f.eval_atoms(g, &fun.body.results))
+        })?;
+        Ok(Fun { params, body, ..fun })
+    }
+
+    /// The parameters in FLAT for one of CORE.
+    fn local_params(&mut self, g: &mut Group, p: &Param) -> Vec<Param> {
+        let var = self.declare_local(g, p.var);
+        if p.ty.is_scalar() {
+            self.bind_local(p, Ex::Atom(var.into()));
+            return vec![Param { var, ty: p.ty.clone() }];
+        }
+        let start = self.builder.vars.fresh("start");
+        g.declare(start);
+        let dimension = |d: &Dim| match d {
+            Dim::Size(n) => FDim::Size(self.ex(*n).atom().expect("sizes are parameters or constants")),
+            Dim::Seg(_) => unreachable!("no ragged dimension"),
+        };
+        let inner = p.ty.dims[1..].iter().map(dimension).collect();
+        let (src, start_at) = (Src::Data(var, p.ty.prim()), Ex::Atom(start.into()));
+        self.types.insert(p.var, p.ty.clone());
+        self.env.insert(p.var, Rep::Array(Arr { src, inner, start: start_at, stride: None }));
+        let whole = Param { var, ty: Type::flat_array(p.ty.prim()) };
+        vec![whole, Param { var: start, ty: Type::I64 }]
+    }
 }
 
 /// True if a body calls anything.

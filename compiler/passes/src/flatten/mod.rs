@@ -145,8 +145,9 @@ pub fn flatten(program: &core::Program, options: &Options) -> Result<Flattened> 
     while let Some((fun, lifted)) = f.queue.pop() {
         f.function(fun, lifted)?;
     }
+    let locals = f.local_functions()?;
     let funs = f.funs.into_iter().map(|fun| fun.expect("every requested function was flattened")).collect();
-    let (locals, choices) = (f.locals.functions(), f.choices.into_iter().collect());
+    let choices = f.choices.into_iter().collect();
     Ok(Flattened {
         program: flat::Program { funs, locals, vars: f.builder.vars, places: f.builder.places },
         choices,

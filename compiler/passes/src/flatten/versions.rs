@@ -29,7 +29,7 @@ use par_ir::tiny::Tiny;
 use par_ir::tuning;
 use par_ir::{Atom, Prim, PrimOp, Span, Var};
 use par_runtime::op::call::is_call;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 impl Flattener<'_> {
@@ -81,7 +81,7 @@ impl Flattener<'_> {
 
     /// A nest's function with loops of a few iterations written out.
     fn written_out(&mut self, lam: Lambda) -> Lambda {
-        let none = HashSet::new();
+        let none = HashMap::new();
         let mut tiny = Tiny::new(&mut self.builder.vars, std::mem::take(&mut self.types), &none);
         let body = tiny.body(&lam.body, false);
         self.types = tiny.types();

@@ -103,13 +103,7 @@ impl Flattener<'_> {
     /// one ends. (A view of the first half of every row starts where the whole rows do.)
     fn contiguous(&self, d: FDim, a: &Arr, dim: Dim) -> bool {
         match (d, dim) {
-            (FDim::Size(m), Dim::Size(n)) => {
-                let same = self
-                    .ex(n)
-                    .atom()
-                    .is_some_and(|n| self.shapes.one_of_same(n) == self.shapes.one_of_same(m));
-                same && m.as_i64() != Some(0)
-            }
+            (FDim::Size(m), Dim::Size(n)) => self.is_same_size(m, n) && m.as_i64() != Some(0),
             (FDim::Seg(d), Dim::Seg(s)) => {
                 let lens = self.arr(s);
                 matches!(lens.src, Src::Desc(l) if l == d)
@@ -122,6 +116,11 @@ impl Flattener<'_> {
             }
             _ => false,
         }
+    }
+
+    /// True if a size on the host is known to be that of CORE.
+    pub(crate) fn is_same_size(&self, m: Atom, n: Atom) -> bool {
+        self.ex(n).atom().is_some_and(|n| self.shapes.one_of_same(n) == self.shapes.one_of_same(m))
     }
 
     /// The sum of a descriptor's lengths, as an expression: the distance between two offsets.

@@ -80,11 +80,18 @@ fn read_state(stm: &mut Stm, fuser: &mut Fuser) -> Option<Vec<Stm>> {
     let written = access.form(index);
     let is_written = |i: Atom| i == index || written.is_some() && access.form(i) == written;
     let (mut others, mut instead) = (Vec::new(), HashMap::from([(index, (state, index))]));
-    reads::for_each(&k.body, &mut |arr, i| match arr == dest {
-        true if is_written(i) => drop(instead.insert(i, (state, i))),
-        true => others.push(i),
-        false => {}
+    let mut reads = 0;
+    reads::for_each(&k.body, &mut |arr, i| {
+        reads += usize::from(arr == dest);
+        match arr == dest {
+            true if is_written(i) => drop(instead.insert(i, (state, i))),
+            true => others.push(i),
+            false => {}
+        }
     });
+    if k.body.uses_of(dest) > reads {
+        return None;
+    }
     let mut made = Vec::new();
     for i in others {
         if let std::collections::hash_map::Entry::Vacant(new) = instead.entry(i) {

@@ -70,10 +70,8 @@ fn consumer(block: &Block, users: &Users, at: usize, fuser: &Fuser) -> Option<us
         (Op::Prim(PrimOp::Bin(BinOp::Mul, Prim::I64), args), Dim::Size(m)) => args[..] == [rows, m],
         _ => false,
     };
-    let mut inputs = Vec::new();
-    reads::of_kernel(k, &mut |arr, _| inputs.push(arr));
     // What the operation itself updates must not be read by it.
-    let stay = |s: &Stm| consumed(s).iter().all(|v| !inputs.contains(v));
+    let stay = |s: &Stm| consumed(s).iter().all(|v| k.uses_of(*v) == 0);
     (covers && block.stms[at + 1..=user].iter().all(stay)).then_some(user)
 }
 
