@@ -36,6 +36,27 @@ pub enum Origin {
     Address(u32),
     /// The beginning of memory: this is the rope with that number.
     Rope(u32),
+    /// What a function was given, in a local: an address, or, if ropes are asked for where their elements are, the complement of a rope's number.
+    Given(u32),
+}
+
+impl Origin {
+    /// The local that says where the array is.
+    pub fn local(self) -> Option<u32> {
+        match self {
+            Origin::Address(n) | Origin::Given(n) => Some(n),
+            Origin::Rope(_) => None,
+        }
+    }
+
+    /// The same in another local.
+    pub fn in_local(self, n: u32) -> Origin {
+        match self {
+            Origin::Address(_) => Origin::Address(n),
+            Origin::Given(_) => Origin::Given(n),
+            Origin::Rope(_) => self,
+        }
+    }
 }
 
 /// A function that is being generated.
@@ -64,7 +85,7 @@ impl<'p, 'k> Emitter<'p, 'k> {
             let (i, prim) = (i as u32, p.ty.prim());
             match p.ty.is_scalar() {
                 true => e.bind(p.var, Operand::Local(i), prim),
-                false => e.bind_array(p.var, Base { at: Origin::Address(i), prim }),
+                false => e.bind_array(p.var, Base { at: Origin::Given(i), prim }),
             }
         }
         e.body(&fun.body)?;
@@ -198,11 +219,27 @@ impl<'p, 'k> Emitter<'p, 'k> {
 
     /// The address of an element, on the stack.
     pub fn element(&mut self, base: Base, i: Operand) {
-        if let (Origin::Rope(number), true) = (base.at, self.parts.looks_up) {
-            self.code.push(I::I32Const(number as i32));
-            self.push(i);
-            return self.call(Import::Rope(base.prim));
+        match base.at {
+            Origin::Rope(number) if self.parts.looks_up => {
+                self.code.push(I::I32Const(number as i32));
+                self.push(i);
+                self.call(Import::Rope(base.prim));
+            }
+            Origin::Given(local) if self.parts.looks_up => {
+                let result = BlockType::Result(ValType::I32);
+                self.emit([I::LocalGet(local), I::I32Const(0), I::I32LtS, I::If(result)]);
+                self.emit([I::LocalGet(local), I::I32Const(-1), I::I32Xor]);
+                self.push(i);
+                self.call(Import::Rope(base.prim));
+                self.code.push(I::Else);
+                self.address(base, i);
+                self.code.push(I::End);
+            }
+            _ => self.address(base, i),
         }
+    }
+
+    fn address(&mut self, base: Base, i: Operand) {
         match i {
             Operand::Const(c) => {
                 let bytes = c.as_i64().unwrap_or(0).wrapping_mul(base.prim.size() as i64);
@@ -217,7 +254,7 @@ impl<'p, 'k> Emitter<'p, 'k> {
                 }
             }
         }
-        if let Origin::Address(at) = base.at {
+        if let Some(at) = base.at.local() {
             self.emit([I::LocalGet(at), I::I32Add]);
         }
     }
@@ -428,11 +465,13 @@ impl<'p, 'k> Emitter<'p, 'k> {
         Ok(())
     }
 
-    /// A scalar, or the address of an array.
+    /// A scalar, or where an array is.
     fn argument(&mut self, a: &Atom) -> Done {
         match a.var().and_then(|v| self.arrays.get(&v)).map(|base| base.at) {
-            Some(Origin::Address(local)) => self.code.push(I::LocalGet(local)),
-            Some(Origin::Rope(_)) => return Err("a rope that is passed to a function".into()),
+            Some(Origin::Address(local) | Origin::Given(local)) => self.code.push(I::LocalGet(local)),
+            Some(Origin::Rope(n)) => {
+                self.code.push(I::I32Const(if self.parts.looks_up { !(n as i32) } else { 0 }))
+            }
             None => self.push_atom(a)?,
         }
         Ok(())

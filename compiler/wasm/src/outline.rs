@@ -8,7 +8,7 @@
 //! while …           part(state…, free…) -> state…, more            again while there is more
 //! ```
 
-use crate::emit::{Base, Done, Emitter, Operand, Origin, constant};
+use crate::emit::{Base, Done, Emitter, Operand, constant};
 use crate::module::{Body as Function, val_type};
 use crate::{Unsupported, prim};
 use par_ir::core::{Body, LoopForm, Param};
@@ -72,8 +72,10 @@ pub fn emit(e: &mut Emitter, l: Loop) -> Done {
             passed.push(*n);
             types.push(val_type(*p));
         }
-        if let Seen::Array(Base { at: Origin::Address(n), .. }) = seen {
-            passed.push(*n);
+        if let Seen::Array(base) = seen
+            && let Some(n) = base.at.local()
+        {
+            passed.push(n);
             types.push(ValType::I32);
         }
     }
@@ -146,10 +148,10 @@ fn function(
         match seen {
             Seen::Scalar(Operand::Local(_), p) => f.bind(*v, Operand::Local(next()), *p),
             Seen::Scalar(constant, p) => f.bind(*v, *constant, *p),
-            Seen::Array(Base { at: Origin::Address(_), prim }) => {
-                f.bind_array(*v, Base { at: Origin::Address(next()), prim: *prim });
+            Seen::Array(base) => {
+                let at = base.at.local().map_or(base.at, |_| base.at.in_local(next()));
+                f.bind_array(*v, Base { at, ..*base });
             }
-            Seen::Array(rope) => f.bind_array(*v, *rope),
         }
     }
     let mut locals = Vec::new();

@@ -119,7 +119,7 @@ impl Flattener<'_> {
     /// The results of a batch of calls: in the flat version, or, once there are enough of them, each call by itself where
     /// the function has a sequential version.
     fn batch(&mut self, level: LevelId, n: Atom, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
-        if !self.locals.has_version(id) || self.facts.options.versions == Versions::Flat {
+        if !self.has_sequential_version(id, fun) || self.facts.options.versions == Versions::Flat {
             return self.flat_batch(level, fun);
         }
         let measured = self.threshold(fun.span, Measure::Calls);

@@ -20,7 +20,7 @@
 //! kernel map { let r = call find (n, xs, 0, ys[pos]) in r }
 //! ```
 //!
-//! A function of scalars that has maps and reductions has a sequential version, which runs where a batch of calls makes enough work for all
+//! A function that has maps and reductions has a sequential version, which runs where a batch of calls makes enough work for all
 //! threads ([`super::call`]).
 
 use super::ex::Ex;
@@ -102,11 +102,19 @@ fn scalar_version(fun: &Fun, vars: &mut Vars) -> Option<Fun> {
     if fun.entry.is_some() || !scalars || !fun.params.iter().all(passes) {
         return None;
     }
-    if scalar_body(&fun.body) {
-        return Some(fun.clone());
+    if !has_scalars_only(fun) && !operators_call(&fun.body) {
+        return None;
     }
-    let body = if has_scalars_only(fun) { sequential_version(&fun.body, vars)? } else { return None };
+    let body = if scalar_body(&fun.body) { fun.body.clone() } else { sequential_version(&fun.body, vars)? };
     scalar_body(&body).then(|| Fun { body, ..fun.clone() })
+}
+
+/// True if the parallel operators in a body are over calls: those over elements of arrays are for vectors.
+fn operators_call(body: &Body) -> bool {
+    body.stms.iter().all(|s| match s.exp.is_soac() {
+        true => s.exp.lambdas().iter().any(|l| calls(&l.body)),
+        false => s.exp.bodies().into_iter().all(operators_call),
+    })
 }
 
 fn has_scalars_only(fun: &Fun) -> bool {
@@ -125,7 +133,8 @@ fn scalar_body(body: &Body) -> bool {
         Exp::If { .. } | Exp::Loop { .. } => {
             s.pat.iter().all(|p| p.ty.is_scalar()) && s.exp.bodies().into_iter().all(scalar_body)
         }
-        Exp::Atom(_) | Exp::Index(..) | Exp::Slice { .. } => s.pat[0].ty.is_regular(),
+        Exp::Slice { stride, .. } => stride.as_i64() == Some(1) && s.pat[0].ty.is_regular(),
+        Exp::Atom(_) | Exp::Index(..) => s.pat[0].ty.is_regular(),
         _ => s.is_scalar(),
     })
 }
@@ -165,14 +174,24 @@ impl Views {
 }
 
 impl Flattener<'_> {
-    /// True if a kernel may call a function with these arguments: arrays lie somewhere, their elements one after the other.
+    /// True if a kernel may call a function with these arguments, because nothing in it is parallel.
     pub(crate) fn calls_local(&self, fun: FunId, args: &[Atom]) -> bool {
+        self.locals.has(fun) && self.all_lie_somewhere(fun, args)
+    }
+
+    /// True if a kernel may call a function's sequential version with its own parameters.
+    pub(crate) fn has_sequential_version(&self, id: FunId, fun: &Fun) -> bool {
+        let own: Vec<Atom> = fun.params.iter().map(|p| p.var.into()).collect();
+        self.locals.has_version(id) && self.all_lie_somewhere(id, &own)
+    }
+
+    /// True if the arrays among arguments lie somewhere, their elements one after the other.
+    fn all_lie_somewhere(&self, fun: FunId, args: &[Atom]) -> bool {
         let params = &self.facts.source.funs[fun.0 as usize].params;
-        let lies = |(p, a): (&Param, &Atom)| match a {
+        params.iter().zip(args).all(|(p, a)| match a {
             Atom::Var(v) if !p.ty.is_scalar() => self.lies_somewhere(self.facts.views.root(*v), p.ty.rank()),
             _ => true,
-        };
-        self.locals.has(fun) && params.iter().zip(args).all(lies)
+        })
     }
 
     /// True if rows of this rank of an array are elements of one array of FLAT, one after the other.
@@ -184,7 +203,7 @@ impl Flattener<'_> {
             (FDim::Size(m), Dim::Size(n)) => self.is_same_size(*m, *n),
             _ => false,
         };
-        matches!(arr.src, Src::Data(data, _) if !self.builder.ropes.contains(&data))
+        matches!(arr.src, Src::Data(..))
             && arr.stride.is_none()
             && before.iter().all(|d| !matches!(d, FDim::Steps(..)))
             && inner.iter().zip(&ty.dims[1 + outer..]).all(is_size)

@@ -6,6 +6,8 @@
 //! r  = reduce n (xs) (\ x -> x) (+) 0   ==>                              in s + y }
 //! ```
 //!
+//! A map over a few rows that have names, which independent calls become, is its rows one after the other again.
+//!
 //! An array that is read once, by the operator that follows, never exists. One of its elements may be read before: the first one, where something is compared with it. Arrays from outside the body are read where they are. A
 //! body that makes any other array has no sequential version.
 
@@ -27,6 +29,8 @@ enum Delayed {
     Stored(Var),
     Map(Vec<Delayed>, Lambda),
     Rows(Box<Rows>),
+    /// Elements, or rows, that are all there. It is read at constants only.
+    Literal(Vec<Atom>),
 }
 
 /// An array of arrays of rows … that are computed where they are needed.
@@ -76,19 +80,12 @@ impl Rows {
 struct Rewriter<'v> {
     vars: &'v mut Vars,
     arrays: HashMap<Var, Delayed>,
-    /// Arrays from outside may be read.
-    stored: bool,
 }
 
-/// The body as scalar code, calls included, if it can be said like that. It must be the only user of the body's variables.
+/// The body of a nest or a function as scalar code, calls included, that reads arrays from outside, if it can be said like that. The
+/// variables it binds are the body's own.
 pub(crate) fn sequential_version(body: &Body, vars: &mut Vars) -> Option<Body> {
-    Rewriter { vars, arrays: HashMap::new(), stored: false }.body(body)
-}
-
-/// The body of a nest as scalar code that reads arrays from outside, if it can be said like that. The variables it binds are the
-/// body's own.
-pub(crate) fn sequential_nest(body: &Body, vars: &mut Vars) -> Option<Body> {
-    Rewriter { vars, arrays: HashMap::new(), stored: true }.body(body)
+    Rewriter { vars, arrays: HashMap::new() }.body(body)
 }
 
 impl Rewriter<'_> {
@@ -109,6 +106,12 @@ impl Rewriter<'_> {
             Exp::Map { width, inputs, lam } if stm.pat.iter().all(|p| p.ty.rank() > 1) => {
                 read_once(stm, rest, results)?;
                 self.rows(stm, *width, inputs, lam)
+            }
+            Exp::Literal(rows, _) => self.delay(stm, Delayed::Literal(rows.clone())),
+            // The lengths of rows.
+            Exp::MakeDesc(lens) if self.is_literal(lens) => self.delay(stm, self.arrays[lens].clone()),
+            Exp::Map { width, inputs, lam } if inputs.iter().any(|v| self.is_literal(v)) => {
+                self.one_by_one(stm, width.as_i64()?, (inputs, lam), out)
             }
             Exp::Flatten(v) => match self.arrays.remove(v)? {
                 Delayed::Rows(mut rows) => {
@@ -148,8 +151,14 @@ impl Rewriter<'_> {
                 out.extend(code.stms);
                 Some(())
             }
+            Exp::Index(arr, at) if self.is_literal(arr) => {
+                let (Delayed::Literal(rows), [i]) = (&self.arrays[arr], &at[..]) else { return None };
+                let exp = Exp::Atom(*rows.get(usize::try_from(i.as_i64()?).ok()?)?);
+                out.push(Stm { exp, ..stm.clone() });
+                Some(())
+            }
             Exp::Index(arr, _) | Exp::Slice { arr, .. } | Exp::Lengths(arr) => {
-                self.is_stored(*arr).then(|| out.push(stm.clone()))
+                (!self.arrays.contains_key(arr)).then(|| out.push(stm.clone()))
             }
             // Nothing else reads an array that is never there.
             _ => (!self.arrays.keys().any(|v| stm.mentions(*v))).then(|| out.push(stm.clone())),
@@ -162,13 +171,45 @@ impl Rewriter<'_> {
         Some(())
     }
 
+    fn is_literal(&self, v: &Var) -> bool {
+        matches!(self.arrays.get(v), Some(Delayed::Literal(_)))
+    }
+
+    /// A map over a few rows.
+    fn one_by_one(
+        &mut self,
+        stm: &Stm,
+        width: i64,
+        (inputs, lam): (&[Var], &Lambda),
+        out: &mut Vec<Stm>,
+    ) -> Option<()> {
+        let mut made = vec![Vec::new(); stm.pat.len()];
+        for i in 0..width {
+            let lam = lam.refreshed(self.vars);
+            for (p, v) in lam.params.iter().zip(inputs) {
+                let exp = match self.arrays.get(v) {
+                    Some(Delayed::Literal(rows)) => Exp::Atom(*rows.get(i as usize)?),
+                    Some(_) => return None,
+                    None => Exp::Index(*v, vec![Atom::i64(i)]),
+                };
+                out.push(Stm { pat: vec![p.clone()], exp, span: stm.span });
+            }
+            let body = self.body(&lam.body)?;
+            out.extend(body.stms);
+            made.iter_mut().zip(body.results).for_each(|(all, x)| all.push(x));
+        }
+        self.arrays.extend(stm.pat.iter().map(|p| p.var).zip(made.into_iter().map(Delayed::Literal)));
+        Some(())
+    }
+
     /// The arrays that an operator reads; each is read by nothing else.
     fn inputs(&mut self, inputs: &[Var]) -> Option<Vec<Delayed>> {
         let take = |v: &Var| match self.arrays.get(v) {
             Some(Delayed::Iota) => Some(Delayed::Iota),
             Some(Delayed::Splat(a)) => Some(Delayed::Splat(*a)),
+            Some(Delayed::Literal(_)) => None,
             Some(_) => self.arrays.remove(v),
-            None => self.stored.then_some(Delayed::Stored(*v)),
+            None => Some(Delayed::Stored(*v)),
         };
         inputs.iter().map(take).collect()
     }
@@ -216,10 +257,6 @@ impl Rewriter<'_> {
             _ => return None,
         };
         self.delay(stm, Delayed::Rows(Box::new(rows)))
-    }
-
-    fn is_stored(&self, v: Var) -> bool {
-        self.stored && !self.arrays.contains_key(&v)
     }
 
     /// A reduction as a loop.
@@ -330,6 +367,7 @@ fn elements(array: Delayed, i: Atom, code: &mut Statements) -> Vec<Atom> {
         Delayed::Splat(a) => vec![a],
         Delayed::Stored(_) => unreachable!("read by what binds the element"),
         Delayed::Rows(_) => unreachable!("only reductions take these"),
+        Delayed::Literal(_) => unreachable!("read one by one"),
         Delayed::Map(inputs, lam) => {
             bind(&lam.params, inputs, i, code);
             code.stms.extend(lam.body.stms);

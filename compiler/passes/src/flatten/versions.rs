@@ -18,7 +18,7 @@ use super::canonical::Form;
 use super::choices::{Choice, Measure, Target};
 use super::nest::LevelId;
 use super::rep::{Rep, Src};
-use super::sequential::sequential_nest;
+use super::sequential::sequential_version;
 use super::split::is_bound_in;
 use super::windows::{is_nest_of_windows, is_window};
 use super::{Ex, Flattener, Result, Versions};
@@ -39,7 +39,7 @@ impl Flattener<'_> {
         if !scalars || self.sequential(&lam.body) || self.is_whole(&lam.body) || lam.ret.is_empty() {
             return None;
         }
-        let body = sequential_nest(&lam.body, &mut self.builder.vars)?;
+        let body = sequential_version(&lam.body, &mut self.builder.vars)?;
         self.sequential(&body).then(|| Lambda { body, ..lam.clone() })
     }
 
