@@ -4,7 +4,7 @@ use super::device::Results;
 use super::frame::{Frame, HostValue};
 use super::partition::Moving;
 use super::space::{Chunk, Space};
-use super::{Run, internal, out_of_memory, threads};
+use super::{Run, internal, out_of_memory, stack, threads};
 use crate::array::Array;
 use crate::check::{RuntimeError, Span};
 use crate::plan::{CodeId, EnvLayout, ErrorRecord, Fold, Kernel, KernelFn, KernelKind, Operand, Out};
@@ -236,7 +236,7 @@ impl Launch<'_> {
         // stores (`partition::Word`), and machine code has ordinary stores of aligned words, one element each, which are what
         // relaxed atomic stores are compiled to. Nobody reads the array before the launch has ended.
         let mut run = || unsafe { code(env.as_ptr(), row_lo, row_hi, p.lo as i64, p.hi as i64, record) };
-        if self.kernel.recursive { stacker::grow(stack_size() + RESERVE, &mut run) } else { run() }
+        if self.kernel.recursive { stack::with(stack_size() + RESERVE, &mut run) } else { run() }
     }
 
     /// Cost of the launch, which gave these results.

@@ -24,6 +24,15 @@ mod scatter;
 mod sort;
 mod space;
 mod split;
+#[cfg(not(target_family = "wasm"))]
+mod stack;
+#[cfg(target_family = "wasm")]
+mod stack {
+    /// There is one stack.
+    pub fn with<T>(_: usize, run: impl FnOnce() -> T) -> T {
+        run()
+    }
+}
 pub(crate) mod threads;
 
 pub use desc::Desc;

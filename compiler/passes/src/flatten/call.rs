@@ -5,8 +5,8 @@
 //! that all positions share is passed without being copied. Results come back likewise. `f^^` is not needed:
 //! a nest of any depth is one flat level to the callee.
 //!
-//! A function over scalars whose parallelism is maps and reductions of its own calls also has a sequential version
-//! ([`super::local`]), which takes over when a batch is large: a tree of calls is then flat at its top, where it makes work for
+//! A function of scalars, or whose parallelism is maps and reductions of its own calls, also has a sequential version
+//! ([`super::local`]), which takes over where many positions call it: a tree of calls is then flat at its top, where it makes work for
 //! all threads, and depth first below.
 
 use super::canonical::Form;
@@ -15,7 +15,7 @@ use super::choices::Measure;
 use super::nest::{FDim, Kind, LevelId, ROOT};
 use super::split::Splitting;
 use super::{Flattener, Own, Result, Versions};
-use par_ir::core::{Exp, Fun, FunId, Param, Stm};
+use par_ir::core::{Fun, FunId, Param, Stm};
 use par_ir::flat::{self, Op, Ty, VersionChoice};
 use par_ir::place::{Construct, Part, PlaceId};
 use par_ir::prim::CmpOp;
@@ -90,7 +90,7 @@ impl Flattener<'_> {
     /// A lifted function's body: an empty batch returns at once, which is what ends a recursion without an `if`.
     fn unless_empty(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
         let (cond, forms) = (self.any(n.var.into()), lifted_forms(&fun.ret));
-        let (mut then, after) = self.with_carried(|f| f.block(|f| f.batch_in_chunks(level, n, id, fun)))?;
+        let (mut then, after) = self.with_carried(|f| f.block(|f| f.batch_in_chunks(level, n, fun)))?;
         self.at(fun.span);
         let mut pat = self.form_params(level, &fun.ret, &forms);
         let mut other = self.block(|f| Ok(f.nothing_like(&pat)))?;
@@ -102,40 +102,18 @@ impl Flattener<'_> {
     }
 
     /// A batch of calls, all at once or in chunks.
-    fn batch_in_chunks(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
+    fn batch_in_chunks(&mut self, level: LevelId, n: flat::Param, fun: &Fun) -> Result<Vec<Atom>> {
         if self.facts.options.splitting == Splitting::Never || self.is_whole(&fun.body) {
-            return self.batch(level, n.var.into(), id, fun);
+            return self.batch(level, fun);
         }
-        let split = self.split(level, n.var.into(), |f, part| {
-            let count = f.count(part);
-            f.batch(part, count, id, fun)
-        })?;
+        let split = self.split(level, n.var.into(), |f, part| f.batch(part, fun))?;
         self.at(fun.span);
         let pat = self.form_params(level, &fun.ret, &lifted_forms(&fun.ret));
         self.builder.emit(pat.clone(), split);
         Ok(pat.iter().map(|p| p.var.into()).collect())
     }
 
-    /// The results of a batch of calls: in the flat version, or, once there are enough of them, each call by itself where
-    /// the function has a sequential version.
-    fn batch(&mut self, level: LevelId, n: Atom, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
-        if !self.has_sequential_version(id, fun) || self.facts.options.versions == Versions::Flat {
-            return self.flat_batch(level, fun);
-        }
-        let measured = self.threshold(fun.span, Measure::Calls);
-        let enough = if self.facts.options.versions == Versions::Sequential { 1 } else { measured };
-        let many = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![Atom::i64(enough), n]);
-        let cond = self.builder.bind("many", Ty::Scalar(Prim::Bool), many).into();
-        let then = self.block(|f| f.sequential_batch(level, id, fun))?;
-        let other = self.block(|f| f.flat_batch(level, fun))?;
-        self.at(fun.span);
-        let pat = self.canonical_params(level, &fun.ret);
-        let versions = Some(VersionChoice::Calls { least: enough });
-        self.builder.emit(pat.clone(), Op::If { cond, versions, then, other });
-        Ok(pat.iter().map(|p| p.var.into()).collect())
-    }
-
-    fn flat_batch(&mut self, level: LevelId, fun: &Fun) -> Result<Vec<Atom>> {
+    fn batch(&mut self, level: LevelId, fun: &Fun) -> Result<Vec<Atom>> {
         self.stms(level, &fun.body.stms)?;
         self.flush();
         let forms = lifted_forms(&fun.ret);
@@ -143,20 +121,40 @@ impl Flattener<'_> {
         Ok(self.compacted(level, &fun.body.results, &forms, values))
     }
 
-    /// One kernel, which calls the sequential version at every position.
-    fn sequential_batch(&mut self, level: LevelId, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
-        let args = fun.params.iter().map(|p| p.var.into()).collect();
-        let result = |p: &Param| Param { var: self.builder.vars.fresh_like(p.var), ty: p.ty.clone() };
-        let pat: Vec<Param> = fun.ret.iter().map(result).collect();
-        let results: Vec<Atom> = pat.iter().map(|p| p.var.into()).collect();
-        let mut g = self.take_group(level);
-        self.scalar_stm(&mut g, &Stm { pat, exp: Exp::Call(id, args), span: fun.span })?;
-        self.group = Some(g);
-        self.flush();
-        Ok(self.canonical(level, &results))
+    /// A call: of the lifted form, or, once there are enough positions, of the sequential version at each, if there is one.
+    pub(crate) fn call(&mut self, level: LevelId, stm: &Stm, fun: FunId, args: &[Atom]) -> Result<()> {
+        let versions = self.facts.options.versions;
+        if self.shapes.is_root(level) || versions == Versions::Flat || !self.calls_version(fun, args) {
+            return self.call_lifted(level, stm, fun, args);
+        }
+        let measured = self.threshold(self.facts.source.funs[fun.0 as usize].span, Measure::Calls);
+        let least = if versions == Versions::Sequential { 1 } else { measured };
+        let n = self.count(level);
+        let many = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![Atom::i64(least), n]);
+        let cond = self.builder.bind("many", Ty::Scalar(Prim::Bool), many).into();
+        let results: Vec<Atom> = stm.pat.iter().map(|p| p.var.into()).collect();
+        let then = self.block(|f| {
+            f.at(stm.span);
+            let mut g = f.take_group(level);
+            f.scalar_stm(&mut g, stm)?;
+            f.group = Some(g);
+            f.flush();
+            Ok(f.canonical(level, &results))
+        })?;
+        let other = self.block(|f| {
+            f.at(stm.span);
+            f.call_lifted(level, stm, fun, args)?;
+            Ok(f.canonical(level, &results))
+        })?;
+        self.at(stm.span);
+        let pat = self.canonical_params(level, &stm.pat);
+        let versions = Some(VersionChoice::Calls { least });
+        self.builder.emit(pat.clone(), Op::If { cond, versions, then, other });
+        self.adopt_canonical(level, &stm.pat, &pat);
+        Ok(())
     }
 
-    pub(crate) fn call(&mut self, level: LevelId, stm: &Stm, fun: FunId, args: &[Atom]) -> Result<()> {
+    fn call_lifted(&mut self, level: LevelId, stm: &Stm, fun: FunId, args: &[Atom]) -> Result<()> {
         let root = self.shapes.is_root(level);
         let callee = self.instance(fun, !root);
         let (args, copies) = self.different_sums(fun, args);

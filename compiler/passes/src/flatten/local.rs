@@ -179,10 +179,9 @@ impl Flattener<'_> {
         self.locals.has(fun) && self.all_lie_somewhere(fun, args)
     }
 
-    /// True if a kernel may call a function's sequential version with its own parameters.
-    pub(crate) fn has_sequential_version(&self, id: FunId, fun: &Fun) -> bool {
-        let own: Vec<Atom> = fun.params.iter().map(|p| p.var.into()).collect();
-        self.locals.has_version(id) && self.all_lie_somewhere(id, &own)
+    /// True if a kernel may call a function with these arguments by its sequential version.
+    pub(crate) fn calls_version(&self, fun: FunId, args: &[Atom]) -> bool {
+        self.locals.has_version(fun) && self.all_lie_somewhere(fun, args)
     }
 
     /// True if the arrays among arguments lie somewhere, their elements one after the other.
