@@ -105,7 +105,8 @@ impl Emitter<'_> {
             names.iter().filter_map(|v| self.bound.scalars.get(v).map(|x| (*v, *x))).collect();
         let arrays: Vec<(Var, Base)> =
             names.iter().filter_map(|v| self.bound.arrays.get(v).map(|x| (*v, *x))).collect();
-        self.bind_params(&base_case.params, operands);
+        let params = self.operands_of(f);
+        self.bind_params(params.iter(), operands);
         let (more, join) = (self.b.create_block(), self.b.create_block());
         let joined: Vec<Value> = base_case.ret.iter().map(|t| self.b.append_block_param(join, *t)).collect();
         self.way(&base_case.way, more, join)?;

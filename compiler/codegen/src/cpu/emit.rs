@@ -93,18 +93,33 @@ pub struct Bound {
     /// Types of the scalars, where known.
     pub prims: HashMap<Var, Prim>,
     pub arrays: HashMap<Var, Base>,
+    /// Scalars, and addresses of arrays, that are in memory for all calls of local functions.
+    pub kept: HashMap<Var, (Word, Prim)>,
     /// Arrays that the code writes: all versions of one have one base.
     pub owned: HashSet<Var>,
+}
+
+/// A number that does not change: in a register, or in memory, from where it is read when it is needed.
+#[derive(Clone, Copy)]
+pub enum Word {
+    Register(Value),
+    Memory(Value, i32),
+}
+
+impl From<Value> for Word {
+    fn from(x: Value) -> Word {
+        Word::Register(x)
+    }
 }
 
 /// Early exits of the function, and the operands of error records.
 pub struct Exits {
     /// Position of the current element, for errors.
-    pub pos: Value,
+    pub pos: Word,
     /// Address of the error record.
-    pub error: Value,
+    pub error: Word,
     /// Address of the cancellation flag.
-    pub cancel: Value,
+    pub cancel: Word,
     /// Where to go if a check fails, if it is not reported here.
     pub escape: Option<Block>,
     /// Leaves the function because of cancellation, once something may.
@@ -113,7 +128,7 @@ pub struct Exits {
 
 impl Exits {
     /// From these parameters of the function.
-    pub fn new(pos: Value, error: Value, cancel: Value) -> Exits {
+    pub fn new(pos: Word, error: Word, cancel: Word) -> Exits {
         Exits { pos, error, cancel, escape: None, stop: None }
     }
 }
@@ -180,9 +195,33 @@ impl<'a> Emitter<'a> {
     pub fn atom(&mut self, a: &Atom) -> Result<Value, Unsupported> {
         match a {
             Atom::Const(c) => Ok(self.constant(*c)),
-            Atom::Var(v) => {
-                self.bound.scalars.get(v).copied().ok_or_else(|| format!("scalar v_{} is not bound", v.0))
-            }
+            Atom::Var(v) => match (self.bound.scalars.get(v), self.bound.kept.get(v)) {
+                (Some(x), _) => Ok(*x),
+                (None, Some((word, prim))) => Ok(self.kept(*word, *prim)),
+                (None, None) => Err(format!("scalar v_{} is not bound", v.0)),
+            },
+        }
+    }
+
+    /// A scalar that is kept.
+    fn kept(&mut self, word: Word, prim: Prim) -> Value {
+        match word {
+            Word::Register(x) => x,
+            Word::Memory(address, offset) => self.load_at(prim, output(), address, offset),
+        }
+    }
+
+    /// A word of 64 bits that is kept.
+    pub fn word(&mut self, word: Word) -> Value {
+        self.kept(word, Prim::I64)
+    }
+
+    /// Where an array is.
+    pub fn base(&mut self, v: Var) -> Result<Base, Unsupported> {
+        match (self.bound.arrays.get(&v), self.bound.kept.get(&v).copied()) {
+            (Some(base), _) => Ok(*base),
+            (None, Some((word, prim))) => Ok(Base { address: self.word(word), prim, changes: false }),
+            (None, None) => Err(format!("array v_{} is not bound", v.0)),
         }
     }
 
@@ -229,7 +268,7 @@ impl<'a> Emitter<'a> {
         if !self.counting || work == 0 {
             return;
         }
-        let (error, offset) = (self.exits.error, offset_of!(ErrorRecord, work) as i32);
+        let (error, offset) = (self.word(self.exits.error), offset_of!(ErrorRecord, work) as i32);
         let before = self.b.ins().load(types::I64, output(), error, offset);
         let after = self.b.ins().iadd_imm_s(before, work as i64);
         self.b.ins().store(output(), after, error, offset);
@@ -259,7 +298,8 @@ impl<'a> Emitter<'a> {
     pub fn note_index(&mut self, number: usize, index: Value) {
         if number < SCATTERS {
             let offset = offset_of!(ErrorRecord, indices) + 8 * number;
-            self.b.ins().store(output(), index, self.exits.error, offset as i32);
+            let error = self.word(self.exits.error);
+            self.b.ins().store(output(), index, error, offset as i32);
         }
     }
 
@@ -334,7 +374,7 @@ impl<'a> Emitter<'a> {
     }
 
     fn index(&mut self, arr: Var, index: &[Atom]) -> Result<Value, Unsupported> {
-        let base = *self.bound.arrays.get(&arr).ok_or_else(|| format!("array v_{} is not bound", arr.0))?;
+        let base = self.base(arr)?;
         let [i] = index else { return Err("a kernel reads a flat array with several indices".into()) };
         let i = self.atom(i)?;
         Ok(self.load(base, i, base.flags()))
@@ -505,7 +545,7 @@ impl<'a> Emitter<'a> {
         self.b.ins().brif(cond, ok, &[], failed, &[]);
         self.b.switch_to_block(failed);
         let number = self.i64(number);
-        let (pos, error) = (self.exits.pos, self.exits.error);
+        let (pos, error) = (self.word(self.exits.pos), self.word(self.exits.error));
         self.b.ins().store(output(), number, error, offset_of!(ErrorRecord, check) as i32);
         self.b.ins().store(output(), pos, error, offset_of!(ErrorRecord, pos) as i32);
         for (i, (x, prim)) in values.iter().zip(prims).take(4).enumerate() {
@@ -526,7 +566,8 @@ impl<'a> Emitter<'a> {
     /// Leaves the function if the run is to be stopped.
     pub fn poll(&mut self) {
         // Atomic, so that no pass takes it for a load that gives what it gave the last time.
-        let flag = self.b.ins().atomic_load(types::I8, MemFlagsData::trusted(), self.exits.cancel);
+        let cancel = self.word(self.exits.cancel);
+        let flag = self.b.ins().atomic_load(types::I8, MemFlagsData::trusted(), cancel);
         let on = self.b.create_block();
         let (stop, is_new) = match self.exits.stop {
             Some(stop) => (stop, false),
@@ -538,7 +579,7 @@ impl<'a> Emitter<'a> {
             self.b.set_cold_block(stop);
             self.b.switch_to_block(stop);
             let (check, pos) = (self.i64(ErrorRecord::CANCELLED), self.i64(i64::MIN));
-            let error = self.exits.error;
+            let error = self.word(self.exits.error);
             self.b.ins().store(output(), check, error, offset_of!(ErrorRecord, check) as i32);
             self.b.ins().store(output(), pos, error, offset_of!(ErrorRecord, pos) as i32);
             self.leave();

@@ -57,7 +57,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         pos: Value,
     ) -> Result<(Vec<Value>, Vec<Value>), Unsupported> {
         if self.role == Role::Combine {
-            self.e.exits.pos = pos;
+            self.e.exits.pos = pos.into();
             return Ok((partials.iter().map(|p| self.e.load(*p, pos, input())).collect(), vec![]));
         }
         let mut values = self.element(pos)?;

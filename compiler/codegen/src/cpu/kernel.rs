@@ -261,7 +261,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     fn load_captures(&mut self) -> Result<(), Unsupported> {
-        self.e.exits.cancel = self.env(types::I64, EnvLayout::CANCEL);
+        self.e.exits.cancel = self.env(types::I64, EnvLayout::CANCEL).into();
         if self.e.calls.any() {
             let bytes = self.env(types::I64, EnvLayout::STACK);
             self.e.limit_stack(bytes);
@@ -407,7 +407,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
 
     /// The body's results at a position; or the partial results there.
     pub fn element(&mut self, pos: Value) -> Result<Vec<Value>, Unsupported> {
-        self.e.exits.pos = pos;
+        self.e.exits.pos = pos.into();
         self.e.bound.scalars.insert(self.info.kernel.pos, pos);
         self.e.body(&self.info.kernel.body)
     }

@@ -3,20 +3,27 @@
 //! Each kernel has its own copies of the functions it calls, so that their checks are the kernel's. A function takes
 //!
 //! ```text
+//! kept      address of what is the same for all calls that a kernel makes at a position
+//! …         its other parameters; for an array the address of its first element
+//! rest      address for the results for which there are no registers, if there are such
+//! ```
+//!
+//! and returns a status, 1 after a failed check or cancellation, and its results. Kept are, in words of 64 bits,
+//!
+//! ```text
 //! lowest    address that the stack must stay above
 //! cancel    address of the cancellation flag
 //! error     address of the error record
 //! pos       position of the element, for errors
-//! …         its parameters; for an array the address of its first element
-//! rest      address for the results for which there are no registers, if there are such
+//! …         parameters that calls only pass on
 //! ```
 //!
-//! and returns a status, 1 after a failed check or cancellation, and its results. The stack is a segment of memory that the
+//! The stack is a segment of memory that the
 //! executor makes for the run of the kernel. A function's call of itself in tail position is a jump.
 
 use super::Compiler;
 use super::base_case::BaseCase;
-use super::emit::{Base, Bound, Emitter, Exits, Nest, Unsupported, args, clif_type};
+use super::emit::{Base, Bound, Emitter, Exits, Nest, Unsupported, Word, args, clif_type, output};
 use super::lanes;
 use super::ranges::Ranges;
 use crate::{free, work};
@@ -38,6 +45,84 @@ pub struct Callee {
     id: FuncId,
     returns: Rc<Returns>,
     base_case: Option<Rc<BaseCase>>,
+    /// Its parameters; where they are, if calls only pass them on.
+    params: Rc<Vec<(Param, Option<i32>)>>,
+    /// Bytes of what is kept.
+    kept: u32,
+}
+
+/// Offsets in what is kept.
+mod offset {
+    pub const LOWEST: i32 = 0;
+    pub const CANCEL: i32 = 8;
+    pub const ERROR: i32 = 16;
+    pub const POS: i32 = 24;
+    pub const PARAMETERS: i32 = 32;
+}
+
+/// Per function and parameter, where it is kept: only where all calls among the functions pass it on as it is.
+struct Kept(HashMap<FunId, Vec<Option<i32>>>);
+
+impl Kept {
+    fn of(ids: &[FunId], funs: &[Fun]) -> Kept {
+        // Each in a word of its own, until calls say that it is another one's, or none's.
+        let mut next = offset::PARAMETERS;
+        let mut word = || {
+            next += 8;
+            Some(next - 8)
+        };
+        let own = |f: &FunId| (*f, funs[f.0 as usize].params.iter().map(|_| word()).collect());
+        let mut kept = Kept(ids.iter().map(own).collect());
+        let mut calls = Vec::new();
+        for f in ids {
+            each_call(&funs[f.0 as usize].body, &mut |g, args| calls.push((*f, g, args)));
+        }
+        loop {
+            let before = kept.0.clone();
+            for (f, g, args) in &calls {
+                let params = &funs[f.0 as usize].params;
+                for (i, a) in args.iter().enumerate() {
+                    let own = params.iter().position(|p| Atom::Var(p.var) == *a);
+                    kept.pass(own.and_then(|own| kept.0[f][own]), *g, i);
+                }
+            }
+            if kept.0 == before {
+                return kept;
+            }
+        }
+    }
+
+    /// A call passes what is in a word as a parameter.
+    fn pass(&mut self, from: Option<i32>, g: FunId, i: usize) {
+        let Some(to) = self.0[&g][i].filter(|to| from != Some(*to)) else { return };
+        // Two parameters of one function are two words.
+        let differ = |words: &Vec<Option<i32>>| words.contains(&from) && words.contains(&Some(to));
+        if from.is_none() || self.0.values().any(differ) {
+            self.0.get_mut(&g).expect("a function that is called")[i] = None;
+        } else {
+            self.0.values_mut().flatten().filter(|w| **w == Some(to)).for_each(|w| *w = from);
+        }
+    }
+
+    /// The parameters of a function, with where they are.
+    fn parameters(&self, f: FunId, fun: &Fun) -> Vec<(Param, Option<i32>)> {
+        fun.params.iter().cloned().zip(self.0[&f].iter().copied()).collect()
+    }
+
+    /// Bytes of all that is kept.
+    fn bytes(&self) -> u32 {
+        let last = self.0.values().flatten().flatten().max();
+        (last.map_or(offset::PARAMETERS, |at| at + 8)) as u32
+    }
+}
+
+fn each_call<'b>(body: &'b Body, f: &mut dyn FnMut(FunId, &'b [Atom])) {
+    for stm in &body.stms {
+        if let Exp::Call(g, args) = &stm.exp {
+            f(*g, args);
+        }
+        stm.exp.own_bodies().into_iter().for_each(|b| each_call(b, f));
+    }
 }
 
 /// Results of a local function: their types, and which are left in memory, each in eight bytes.
@@ -79,7 +164,9 @@ pub struct Calls {
     callees: Callees,
     references: HashMap<FunId, FuncRef>,
     /// Lowest address for the stack.
-    lowest: Option<Value>,
+    lowest: Option<Word>,
+    /// The address of what is kept, if this is a local function.
+    kept: Option<Value>,
     /// The results, if this is a local function, and the address for those without registers.
     returns: Option<(Rc<Returns>, Option<Value>)>,
     /// The function itself, and where it starts again with other arguments.
@@ -92,7 +179,7 @@ impl Calls {
     /// For a function of a kernel itself.
     pub fn of_kernel(callees: &Callees) -> Calls {
         let (callees, references) = (callees.clone(), HashMap::new());
-        Calls { callees, references, lowest: None, returns: None, start: None, failed: None }
+        Calls { callees, references, lowest: None, kept: None, returns: None, start: None, failed: None }
     }
 
     /// True if anything is called.
@@ -111,16 +198,18 @@ impl<M: Module> Compiler<'_, M> {
     ) -> Result<Callees, String> {
         let funs = free::callees(kernel, self.locals);
         let mut callees = Callees::new();
+        let kept = Kept::of(&funs, self.locals);
         for f in &funs {
             let fun = &self.locals[f.0 as usize];
             let symbol = format!("{name}_{}_{}", fun.name, f.0);
             let returns = Rc::new(Returns::of(fun));
-            let signature = self.local_signature(fun, &returns);
+            let params = Rc::new(kept.parameters(*f, fun));
+            let signature = self.local_signature(&params, &returns);
             let id = self.module.declare_function(&symbol, Linkage::Local, &signature);
             // What is counted is counted by the function.
             let base_case = if self.counting { None } else { BaseCase::of(fun).map(Rc::new) };
             let id = id.map_err(|e| format!("{symbol}: {e:?}"))?;
-            callees.insert(*f, Callee { id, returns, base_case });
+            callees.insert(*f, Callee { id, returns, base_case, params, kept: kept.bytes() });
         }
         for f in funs {
             self.local(f, name, &callees, checks)?;
@@ -128,10 +217,10 @@ impl<M: Module> Compiler<'_, M> {
         Ok(callees)
     }
 
-    fn local_signature(&self, fun: &Fun, returns: &Returns) -> Signature {
+    fn local_signature(&self, params: &[(Param, Option<i32>)], returns: &Returns) -> Signature {
         let mut signature = Signature::new(CallConv::Tail);
-        signature.params.extend([AbiParam::new(types::I64); 4]);
-        signature.params.extend(fun.params.iter().map(|p| AbiParam::new(param_type(p))));
+        signature.params.push(AbiParam::new(types::I64));
+        signature.params.extend(given(params).map(|p| AbiParam::new(param_type(p))));
         signature.params.extend((returns.bytes() > 0).then(|| AbiParam::new(types::I64)));
         signature.returns.push(AbiParam::new(types::I8));
         signature.returns.extend(returns.in_registers().map(AbiParam::new));
@@ -147,25 +236,29 @@ impl<M: Module> Compiler<'_, M> {
     ) -> Result<(), String> {
         par_runtime::cancel::poll();
         let fun = &self.locals[f.0 as usize];
-        let Callee { id, ref returns, .. } = callees[&f];
-        self.context.func.signature = self.local_signature(fun, returns);
+        let Callee { id, ref returns, ref params, .. } = callees[&f];
+        self.context.func.signature = self.local_signature(params, returns);
         self.context.func.name = UserFuncName::user(0, id.as_u32());
         let config = self.module.isa().frontend_config();
         let mut b = FunctionBuilder::new(&mut self.context.func, &mut self.builder_context);
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
         b.switch_to_block(entry);
-        let params = b.block_params(entry).to_vec();
+        let values = b.block_params(entry).to_vec();
         let start = b.create_block();
         let operands: Vec<Value> =
-            fun.params.iter().map(|p| b.append_block_param(start, param_type(p))).collect();
-        let (own, rest) = params[4..].split_at(fun.params.len());
+            given(params).map(|p| b.append_block_param(start, param_type(p))).collect();
+        let (kept, (own, rest)) = (values[0], values[1..].split_at(operands.len()));
         b.ins().jump(start, &args(own));
         b.switch_to_block(start);
+        let word = |offset| Word::Memory(kept, offset);
         let mut calls = Calls::of_kernel(callees);
-        calls.lowest = Some(params[0]);
+        calls.lowest = Some(word(offset::LOWEST));
+        calls.kept = Some(kept);
         calls.start = Some((f, start));
         calls.returns = Some((returns.clone(), rest.first().copied()));
+        let passed_on = callees.values().flat_map(|callee| callee.params.iter());
+        let passed_on = passed_on.filter_map(|(p, at)| Some((p.var, (word((*at)?), p.ty.prim()))));
         let mut e = Emitter {
             b,
             module: &mut self.module,
@@ -173,8 +266,8 @@ impl<M: Module> Compiler<'_, M> {
             fresh: &self.fresh,
             facts: &self.facts,
             checks,
-            bound: Bound::default(),
-            exits: Exits::new(params[3], params[2], params[1]),
+            bound: Bound { kept: passed_on.collect(), ..Bound::default() },
+            exits: Exits::new(word(offset::POS), word(offset::ERROR), word(offset::CANCEL)),
             nest: Nest::default(),
             references: HashMap::new(),
             ranges: Ranges::default(),
@@ -183,7 +276,8 @@ impl<M: Module> Compiler<'_, M> {
             widths: Default::default(),
             counting: self.counting,
         };
-        e.bind_params(&fun.params, &operands);
+        e.bound.prims.extend(e.bound.kept.iter().map(|(v, (_, prim))| (*v, *prim)));
+        e.bind_params(given(params), &operands);
         e.poll();
         e.tail(&fun.body)?;
         e.b.seal_all_blocks();
@@ -196,7 +290,7 @@ impl Emitter<'_> {
     /// From here the stack may grow by so many bytes.
     pub fn limit_stack(&mut self, bytes: Value) {
         let here = self.b.ins().get_stack_pointer(types::I64);
-        self.calls.lowest = Some(self.b.ins().isub(here, bytes));
+        self.calls.lowest = Some(self.b.ins().isub(here, bytes).into());
     }
 
     /// Leaves the function because something failed.
@@ -218,11 +312,11 @@ impl Emitter<'_> {
     }
 
     /// Binds a local function's parameters.
-    pub fn bind_params(&mut self, params: &[Param], operands: &[Value]) {
-        for (p, x) in params.iter().zip(operands) {
+    pub fn bind_params<'p>(&mut self, params: impl Iterator<Item = &'p Param>, operands: &[Value]) {
+        for (p, x) in params.zip(operands) {
             let prim = p.ty.prim();
+            self.bound.prims.insert(p.var, prim);
             if p.ty.is_scalar() {
-                self.bound.prims.insert(p.var, prim);
                 self.bound.scalars.insert(p.var, *x);
             } else {
                 self.bound.arrays.insert(p.var, Base { address: *x, prim, changes: false });
@@ -230,13 +324,55 @@ impl Emitter<'_> {
         }
     }
 
-    /// Scalars, and addresses of arrays.
-    fn arguments(&mut self, xs: &[Atom]) -> Result<Vec<Value>, Unsupported> {
-        let argument = |x: &Atom| match x.var().and_then(|v| self.bound.arrays.get(&v)) {
-            Some(base) => Ok(base.address),
-            None => self.atom(x),
-        };
-        xs.iter().map(argument).collect()
+    /// Scalars, and addresses of arrays: what a callee is given. In a local function, what is kept is not given again.
+    fn arguments(&mut self, f: FunId, xs: &[Atom]) -> Result<Vec<Value>, Unsupported> {
+        let callee = self.calls.callees.get(&f).ok_or("a call of a function that is not compiled")?;
+        let (params, inside) = (callee.params.clone(), self.calls.kept.is_some());
+        let given = params.iter().zip(xs).filter(|((_, at), _)| !(inside && at.is_some()));
+        given.map(|((p, _), x)| self.argument(p, x)).collect()
+    }
+
+    /// The parameters that [`Self::arguments`] gives values for.
+    pub fn operands_of(&self, f: FunId) -> Vec<Param> {
+        let inside = self.calls.kept.is_some();
+        let params = self.calls.callees[&f].params.iter();
+        params.filter(|(_, at)| !(inside && at.is_some())).map(|(p, _)| p.clone()).collect()
+    }
+
+    fn argument(&mut self, p: &Param, x: &Atom) -> Result<Value, Unsupported> {
+        match x {
+            Atom::Var(v) if !p.ty.is_scalar() => Ok(self.base(*v)?.address),
+            _ => self.atom(x),
+        }
+    }
+
+    /// Keeps what is the same for all calls that this one leads to: its address, and the other operands.
+    fn keep(&mut self, f: FunId, operands: &[Value]) -> Result<(Value, Vec<Value>), Unsupported> {
+        if let Some(kept) = self.calls.kept {
+            return Ok((kept, operands.to_vec()));
+        }
+        let Callee { params, kept: bytes, .. } = self.calls.callees[&f].clone();
+        let slot = self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3));
+        let kept = self.b.ins().stack_addr(types::I64, slot, 0);
+        let words = [
+            (self.calls.lowest.ok_or("a call outside of what may call")?, offset::LOWEST),
+            (self.exits.cancel, offset::CANCEL),
+            (self.exits.error, offset::ERROR),
+            (self.exits.pos, offset::POS),
+        ];
+        for (word, at) in words {
+            let x = self.word(word);
+            self.b.ins().store(output(), x, kept, at);
+        }
+        let mut given = Vec::new();
+        for ((p, at), x) in params.iter().zip(operands) {
+            match at {
+                Some(at) if p.ty.is_scalar() => self.store_at(p.ty.prim(), *x, kept, *at),
+                Some(at) => _ = self.b.ins().store(output(), *x, kept, *at),
+                None => given.push(*x),
+            }
+        }
+        Ok((kept, given))
     }
 
     /// A function's body: results are returned, a last call of the function itself starts it again.
@@ -251,7 +387,7 @@ impl Emitter<'_> {
                         && own == *f
                     {
                         self.stms(before)?;
-                        let operands = self.arguments(xs)?;
+                        let operands = self.arguments(own, xs)?;
                         self.b.ins().jump(start, &args(&operands));
                         return Ok(());
                     }
@@ -297,7 +433,7 @@ impl Emitter<'_> {
 
     /// A call.
     pub fn call_local(&mut self, f: FunId, xs: &[Atom], span: Span) -> Result<Vec<Value>, Unsupported> {
-        let operands = self.arguments(xs)?;
+        let operands = self.arguments(f, xs)?;
         let callee = self.calls.callees.get(&f).ok_or("a call of a function that is not compiled")?;
         match callee.base_case.clone() {
             Some(base_case) => {
@@ -316,7 +452,9 @@ impl Emitter<'_> {
         operands: &[Value],
         span: Span,
     ) -> Result<Vec<Value>, Unsupported> {
+        let (kept, given) = self.keep(f, operands)?;
         let lowest = self.calls.lowest.ok_or("a call outside of what may call")?;
+        let lowest = self.word(lowest);
         let here = self.b.ins().get_stack_pointer(types::I64);
         let room = self.b.ins().icmp(IntCC::UnsignedGreaterThan, here, lowest);
         self.check(room, &CheckKind::TooDeep, &[], &[], span)?;
@@ -327,7 +465,7 @@ impl Emitter<'_> {
             let slot = self.b.create_sized_stack_slot(slot);
             self.b.ins().stack_addr(types::I64, slot, 0)
         });
-        let mut all = [&[lowest, self.exits.cancel, self.exits.error, self.exits.pos], operands].concat();
+        let mut all = [&[kept], given.as_slice()].concat();
         all.extend(rest);
         let call = self.b.ins().call(callee, &all);
         let given = self.b.inst_results(call).to_vec();
@@ -368,6 +506,11 @@ impl Emitter<'_> {
         let (module, func) = (&mut *self.module, &mut *self.b.func);
         Ok(*self.calls.references.entry(f).or_insert_with(|| module.declare_func_in_func(id, func)))
     }
+}
+
+/// The parameters that are given with each call.
+fn given(params: &[(Param, Option<i32>)]) -> impl Iterator<Item = &Param> {
+    params.iter().filter(|(_, at)| at.is_none()).map(|(p, _)| p)
 }
 
 fn param_type(p: &Param) -> Type {

@@ -259,7 +259,7 @@ impl<'t, M: Module> Compiler<'t, M> {
             facts: &self.facts,
             checks,
             bound: Bound::default(),
-            exits: Exits::new(params[3], params[5], params[0]),
+            exits: Exits::new(params[3].into(), params[5].into(), params[0].into()),
             nest: Nest::default(),
             references: HashMap::new(),
             ranges: Ranges::default(),

@@ -648,7 +648,7 @@ impl Group<'_, '_> {
 
     /// The results of a kernel's body at the positions from `pos`.
     pub fn elements(&mut self, kernel: &Kernel, pos: Value) -> Result<Vec<Lanes>, Unsupported> {
-        self.e.exits.pos = pos;
+        self.e.exits.pos = pos.into();
         self.results(kernel.pos, pos, self.step)
     }
 

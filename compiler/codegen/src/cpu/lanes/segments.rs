@@ -474,7 +474,7 @@ impl<'a> Emitter<'a> {
         straight: Straight<'_, 'a>,
     ) -> Result<(), Unsupported> {
         if run.segments.is_map {
-            self.exits.pos = start;
+            self.exits.pos = start.into();
         }
         self.bound.scalars.insert(run.segments.pos, start);
         self.stms(&case.before)?;
