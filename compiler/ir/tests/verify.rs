@@ -289,3 +289,33 @@ fn sorts() {
     rejected(flat("let (y_6: []u64) = sort (is_3) over [n_0]"), "([]i64), not ([]u64)");
     rejected(flat("let (y_6: []u8) = sort (is_3, n_0) over [n_0]"), "which is no array");
 }
+
+#[test]
+fn functions_of_kernels() {
+    let with = |local: &str, call: &str| {
+        let text = format!(
+            "local fun f@0 {local}
+             fun f@0 (n_0: i64, xs_1: []f32) -> () {{
+               let (y_2: []f32) = kernel map (elem f32) over [n_0] \\r_3 p_4 {{ let (z_5: f32) = call @0 ({call}) in (z_5) }}
+               in ()
+             }}"
+        );
+        verify_flat(&parse_flat(&text).unwrap_or_else(|e| panic!("{e} in {text}")))
+    };
+    let body =
+        "-> (o_12: f32) { let (x_13: f32) = ys_10[i_11] let (w_14: f32) = call @0 (ys_10, i_11) in (w_14) }";
+    let reads = format!("(ys_10: [0i64]f32, i_11: i64) {body}");
+    assert_eq!(with(&reads, "xs_1, p_4"), Ok(()));
+    rejected(with(&reads, "p_4, xs_1"), "argument");
+    rejected(with(&reads, "xs_1"), "argument");
+    rejected(
+        with(&format!("(ys_10: [i_11]f32, i_11: i64) {body}"), "xs_1, p_4"),
+        "neither a scalar nor a flat array",
+    );
+    let rows = "(ys_10: [0i64][2i64]f32, i_11: i64) -> (o_12: f32) { in (0.0f32) }";
+    rejected(with(rows, "xs_1, p_4"), "neither a scalar nor a flat array");
+    let gives = "(ys_10: [0i64]f32, i_11: i64) -> (o_12: [0i64]f32) { in (ys_10) }";
+    rejected(with(gives, "xs_1, p_4"), "only scalar results");
+    let writes = "(ys_10: [0i64]f32, i_11: i64) -> (o_12: f32) { let (z_13: [0i64]f32) = ys_10 with [i_11] = 1.0f32 in (1.0f32) }";
+    rejected(with(writes, "xs_1, p_4"), "not owned");
+}

@@ -318,3 +318,97 @@ fn passes_go_through_deeply_nested_code_on_a_small_stack() {
     // The outermost two loops have a version in which they are one kernel.
     assert_eq!(kernels, 1 + par_ir::tuning::NESTED_CHOICES);
 }
+
+/// A search that reads an array and passes it on, or a part of it.
+const SEARCH: &str = "fun find@0 (%n: i64, %m: i64, %t: [%n][%m]i64, %x: i64) -> (%r: i64) {
+       let (%none: bool) = le.i64 (%n, 1i64)
+       let (%found: i64) = if %none then { in (0i64) } else {
+         let (%h: i64) = quot.i64 (%n, 2i64)
+         let (%k: i64) = %t[%h, 0i64]
+         let (%less: bool) = lt.i64 (%k, %x)
+         let (%up: i64) = if %less then {
+           let (%l: i64) = sub.i64 (%n, %h)
+           let (%part: [%l][%m]i64) = slice %t (%h, %l, 1i64)
+           let (%a: i64) = call @0 (%l, %m, %part, %x)
+           let (%b: i64) = add.i64 (%a, %h)
+           in (%b)
+         } else {
+           let (%front: [%h][%m]i64) = slice %t (0i64, %h, 1i64)
+           let (%c: i64) = call @0 (%h, %m, %front, %x)
+           in (%c)
+         }
+         in (%up)
+       }
+       in (%found)
+     }";
+
+#[test]
+fn kernels_pass_arrays_as_where_they_are() {
+    assert_shows!(flat(&format!(
+        "{SEARCH}
+         fun f@1 (%q: i64, %xs: [%q]i64, %d: i64, %w: i64, %us: [%d][%w]i64) -> (%q1: i64, %rs: [%q1]i64)
+           entry main (xs: []i64, us: [d][w]i64) -> []i64 {{
+           let (%ys: [%q]i64) = map %q (%xs) \\(%y: i64) -> (i64) {{
+             let (%z: i64) = call @0 (%d, %w, %us, %y)
+             in (%z)
+           }}
+           in (%q, %ys)
+         }}"
+    )));
+}
+
+#[test]
+fn calls_with_an_array_that_is_nowhere_are_lifted() {
+    let text = format!(
+        "{SEARCH}
+         fun f@1 (%q: i64, %xs: [%q]i64) -> (%q1: i64, %rs: [%q1]i64) entry main (xs: []i64) -> []i64 {{
+           let (%row: [3i64]i64) = iota 3i64
+           let (%us: [4i64][3i64]i64) = replicate (4i64, %row)
+           let (%ys: [%q]i64) = map %q (%xs) \\(%y: i64) -> (i64) {{
+             let (%z: i64) = call @0 (4i64, 3i64, %us, %y)
+             in (%z)
+           }}
+           in (%q, %ys)
+         }}"
+    );
+    let flat = flattening::flattened(&program(&text));
+    verify_flat(&flat).unwrap_or_else(|e| panic!("{e}"));
+    assert!(flat.locals.is_empty() && flat.funs.iter().any(|f| f.name == "find^"), "{}", print_flat(&flat));
+}
+
+#[test]
+fn merged_calls_are_single_ones_where_many_call() {
+    assert_shows!(flat(
+        "fun sum@0 (%n: i64, %left: [%n]i64, %v: i64) -> (%r: i64) {
+           let (%low: bool) = lt.i64 (%v, 0i64)
+           let (%high: bool) = le.i64 (%n, %v)
+           let (%far: bool) = le.i64 (9i64, %v)
+           let (%out: bool) = or.bool (%low, %high)
+           let (%none: bool) = or.bool (%out, %far)
+           let (%all: i64) = if %none then { in (0i64) } else {
+             let (%x: i64) = %left[%v]
+             let (%l: i64) = sub.i64 (%v, 1i64)
+             let (%two: i64) = and.i64 (%x, 2i64)
+             let (%k: i64) = sub.i64 (%l, %two)
+             let (%both: [2]i64) = literal i64 [%l, %k]
+             let (%sums: [2]i64) = map 2i64 (%both) \\(%u: i64) -> (i64) {
+               let (%s: i64) = call @0 (%n, %left, %u)
+               in (%s)
+             }
+             let (%a: i64) = %sums[0i64]
+             let (%b: i64) = %sums[1i64]
+             let (%t: i64) = add.i64 (%a, %b)
+             in (%t)
+           }
+           in (%all)
+         }
+         fun f@1 (%q: i64, %xs: [%q]i64, %d: i64, %us: [%d]i64) -> (%q1: i64, %rs: [%q1]i64)
+           entry main (xs: []i64, us: []i64) -> []i64 {
+           let (%ys: [%q]i64) = map %q (%xs) \\(%y: i64) -> (i64) {
+             let (%z: i64) = call @0 (%d, %us, %y)
+             in (%z)
+           }
+           in (%q, %ys)
+         }"
+    ));
+}

@@ -521,3 +521,53 @@ fn has_call(body: &Body) -> bool {
     let calls = |s: &Stm| matches!(s.exp, Exp::Call(..)) || s.exp.bodies().into_iter().any(has_call);
     body.stms.iter().any(calls)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Kept, offset};
+    use par_ir::core::FunId;
+    use par_ir::parse::parse_flat;
+
+    /// Per function, the words of its parameters from the first on.
+    fn words(text: &str) -> Vec<Vec<Option<i32>>> {
+        let program = parse_flat(text).expect("a program");
+        let ids: Vec<FunId> = (0..program.locals.len() as u32).map(FunId).collect();
+        let kept = Kept::of(&ids, &program.locals);
+        let word = |at: &Option<i32>| at.map(|at| (at - offset::PARAMETERS) / 8);
+        ids.iter().map(|f| kept.0[f].iter().map(word).collect()).collect()
+    }
+
+    #[test]
+    fn what_calls_only_pass_on_is_kept() {
+        let one = "local fun f@0 (a_0: i64, xs_1: [0i64]f64, n_2: i64) -> (r_3: i64) {
+             let (m_4: i64) = sub.i64(n_2, 1i64)
+             let (x_5: i64) = call @0 (a_0, xs_1, m_4)
+             in (x_5)
+           }";
+        assert_eq!(words(one), [vec![Some(0), Some(1), None]]);
+    }
+
+    #[test]
+    fn a_parameter_is_kept_where_another_function_has_it() {
+        let two = "local fun f@0 (a_0: i64, b_1: i64) -> (r_2: i64) {
+             let (x_3: i64) = call @1 (b_1, a_0, 1i64)
+             in (x_3)
+           }
+           local fun g@1 (c_4: i64, d_5: i64, e_6: i64) -> (r_7: i64) {
+             let (y_8: i64) = call @0 (d_5, c_4)
+             in (y_8)
+           }";
+        let found = words(two);
+        assert_eq!(found[1], [found[0][1], found[0][0], None]);
+        assert!(found[0][0].is_some() && found[0][1].is_some() && found[0][0] != found[0][1]);
+    }
+
+    #[test]
+    fn parameters_that_are_exchanged_are_not_kept() {
+        let turned = "local fun f@0 (a_0: i64, b_1: i64, c_2: i64) -> (r_3: i64) {
+             let (x_4: i64) = call @0 (b_1, a_0, c_2)
+             in (x_4)
+           }";
+        assert_eq!(words(turned), [vec![None, None, Some(2)]]);
+    }
+}

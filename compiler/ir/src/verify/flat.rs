@@ -75,6 +75,8 @@ impl FlatChecker<'_> {
         let mut inner = Checker { funs: self.locals, scope: Scope::new(self.vars) };
         inner.params(&fun.params)?;
         kernel_body(&fun.body, self.vars)?;
+        // It owns nothing.
+        InPlace::default().body(&fun.body)?;
         let types = inner.open_body(&fun.body)?;
         inner.results("result", &fun.ret, &fun.body.results, &types)
     }

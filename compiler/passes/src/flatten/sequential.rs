@@ -95,8 +95,7 @@ impl Rewriter<'_> {
             let rest = &body.stms[i + 1..];
             self.stm(stm, rest, &body.results, &mut stms)?;
         }
-        let is_there = |r: &Atom| r.var().is_none_or(|v| !self.arrays.contains_key(&v));
-        body.results.iter().all(is_there).then(|| Body { stms, results: body.results.clone() })
+        self.are_there(&body.results).then(|| Body { stms, results: body.results.clone() })
     }
 
     fn stm(&mut self, stm: &Stm, rest: &[Stm], results: &[Atom], out: &mut Vec<Stm>) -> Option<()> {
@@ -107,7 +106,7 @@ impl Rewriter<'_> {
                 read_once(stm, rest, results)?;
                 self.rows(stm, *width, inputs, lam)
             }
-            Exp::Literal(rows, _) => self.delay(stm, Delayed::Literal(rows.clone())),
+            Exp::Literal(rows, _) if self.are_there(rows) => self.delay(stm, Delayed::Literal(rows.clone())),
             // The lengths of rows.
             Exp::MakeDesc(lens) if self.is_literal(lens) => self.delay(stm, self.arrays[lens].clone()),
             Exp::Map { width, inputs, lam } if inputs.iter().any(|v| self.is_literal(v)) => {
@@ -169,6 +168,11 @@ impl Rewriter<'_> {
         let [p] = stm.pat.as_slice() else { return None };
         self.arrays.insert(p.var, array);
         Some(())
+    }
+
+    /// True if no operand is an array that never exists.
+    fn are_there(&self, atoms: &[Atom]) -> bool {
+        atoms.iter().all(|a| a.var().is_none_or(|v| !self.arrays.contains_key(&v)))
     }
 
     fn is_literal(&self, v: &Var) -> bool {
