@@ -324,6 +324,9 @@ void c_cleared(int64_t n, int64_t m, int32_t *x, int64_t *rows, int64_t *columns
         errors.contains("void c_sums(int64_t rows_size, int64_t *rows_offsets, float *rows, float k, int64_t *result_size, float *result_0, float *result_1);"),
         "{errors}"
     );
+    let (status, _, errors) = against("ends.c", &sums.replace("k * sum;", "k * *(volatile float *)8;"));
+    assert_eq!(status, Some(1), "{errors}");
+    assert!(errors.contains("the process that measured ends.c ended: signal"), "{errors}");
     let (status, _, errors) = against("none.c", "int x;");
     assert_eq!(status, Some(1), "{errors}");
     assert!(errors.contains("has no function for an entry point"), "{errors}");

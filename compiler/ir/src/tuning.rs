@@ -5,7 +5,7 @@
 // Versions, chosen at run time (`passes/flatten`). These five can be measured for a program by `par tune`.
 
 /// Calls in a batch from which on each is worked through by itself: enough for all threads, also if some take much longer than others.
-pub const CALLS: i64 = 32;
+pub const CALLS: i64 = 16;
 /// Rows of a nest from which on each is worked through by itself. With fewer, no version takes long.
 pub const ROWS: i64 = 8192;
 /// Longest inner row with which rows are worked through one by one: several together, in the lanes of vectors. Bulk operations sum up with

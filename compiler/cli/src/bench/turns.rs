@@ -81,6 +81,14 @@ fn part(args: &Args, side: Side, shown: bool) -> Result<(Report, Option<Status>)
     command.stderr(if shown { Stdio::inherit() } else { Stdio::null() });
     let output =
         command.output().map_err(|e| status::fail(&format!("cannot run {}: {e}", executable.display())))?;
+    if output.status.code().is_none() {
+        let measured = if let Side::Program(path) = side { path } else { executable };
+        return Err(status::fail(&format!(
+            "the process that measured {} ended: {}",
+            measured.display(),
+            output.status
+        )));
+    }
     let failed = (!output.status.success()).then(|| Status::of_code(output.status.code()));
     match serde_json::from_slice(&output.stdout) {
         Ok(report) => Ok((report, failed)),

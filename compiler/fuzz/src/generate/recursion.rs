@@ -42,7 +42,7 @@ fn local(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
 impl Gen {
     pub(super) fn declare_recursive(&mut self, size: u32) {
         let name = format!("r{}", self.funs.len());
-        match self.rng.below(10) {
+        match self.rng.below(11) {
             0 | 1 => self.counting(&name, size),
             2 => self.mutual(&name, size),
             3 | 4 => self.ending(&name, size),
@@ -50,6 +50,7 @@ impl Gen {
             6 => self.halving(&name, size),
             7 => self.looping(&name, size),
             8 => self.reading(&name, size),
+            9 => self.walking(&name, size),
             _ => self.sorting(&name, size),
         }
     }
@@ -223,6 +224,33 @@ impl Gen {
             let all = [(&*v, &ret), (&r, &ret), (&s, &ret)];
             let rest = g.with(&all, |g| g.exp(&ret, share));
             format!("let {v} = pick 1 ({i} & 7) {xs} in if {k} <= 0 then {base} else {calls} in {rest}")
+        });
+        self.declare(name, params, ret, true, text);
+    }
+
+    /// Goes from an element to those that a row lists, and passes the rows on.
+    fn walking(&mut self, name: &str, size: u32) {
+        let prim = *self.rng.pick(&[Prim::I64, Prim::I32, Prim::F64]);
+        let ret = Ty::Prim(prim);
+        let (params, share) = (vec![I64, array(array(I64)), I64], size / 4);
+        let text = self.function("def", name, &params, &ret, |g| {
+            let names = g.names();
+            let [k, rows, v] = &names[..] else { unreachable!("three parameters") };
+            let (row, u, r) = (g.name(), g.name(), g.name());
+            let base = g.exp(&ret, share);
+            let passed = match g.rng.below(4) {
+                0 => format!("{rows}[i64.min 1 (length {rows}):]"),
+                _ => rows.clone(),
+            };
+            let call = format!("{name} ({k} - 1) {passed} {u}");
+            let over = match g.rng.below(3) {
+                0 => format!("{prim}.maximum (map (\\{u} -> {call}) {row})"),
+                1 => format!("{prim}.sum (map (\\{u} -> let {r} = {call} in {r} + {r}) {row}[:i64.min 2 (length {row})])"),
+                _ => format!("loop {r} = {base} for {u} in {row} do {r} - {call}"),
+            };
+            let rest = g.with(&[(&r, &ret)], |g| g.exp(&ret, share));
+            let calls = format!("let {row} = {rows}[{v} % length {rows}] let {r} = {over} in {rest}");
+            format!("if {k} <= 0 || null {rows} then {base} else {calls}")
         });
         self.declare(name, params, ret, true, text);
     }

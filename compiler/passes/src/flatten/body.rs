@@ -3,7 +3,7 @@
 use super::ex::Ex;
 use super::kernel::Group;
 use super::nest::{Extent, FDim, LevelId, ROOT};
-use super::rep::Rep;
+use super::rep::{Arr, Rep};
 use super::{Flattener, Known, Result, Versions, escape};
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{Op, Ty};
@@ -158,6 +158,9 @@ impl Flattener<'_> {
         self.at(stm.span);
         self.note_types(&stm.pat);
         if self.view(stm)? {
+            if g.is_function && matches!(stm.exp, Exp::Index(..)) {
+                self.name_start(g, stm.pat[0].var);
+            }
             return Ok(());
         }
         let exp = match &stm.exp {
@@ -188,6 +191,13 @@ impl Flattener<'_> {
             self.env.insert(p.var, Rep::Scalar(ex));
         }
         Ok(())
+    }
+
+    /// Where a row begins is computed once, not wherever it is read.
+    fn name_start(&mut self, g: &mut Group, row: Var) {
+        let arr = self.arr(row);
+        let start = Ex::Atom(self.eval_checked(g, &arr.start));
+        self.env.insert(row, Rep::Array(Arr { start, ..arr }));
     }
 
     pub(crate) fn eval_atoms(&mut self, g: &mut Group, atoms: &[Atom]) -> Vec<Atom> {

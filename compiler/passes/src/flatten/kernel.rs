@@ -86,6 +86,8 @@ pub(crate) struct Group {
     pub arrays: HashMap<Var, Type>,
     /// Only host values may be used (operators of reductions): what depends on a position is captured here.
     captures: Option<Vec<Capture>>,
+    /// It is the body of a local function.
+    pub is_function: bool,
     /// Holds statements that may fail.
     pub checks: bool,
 }
@@ -114,6 +116,7 @@ impl Flattener<'_> {
             owned: Vec::new(),
             arrays: HashMap::new(),
             captures: None,
+            is_function: false,
             checks: false,
         };
         g.scopes[0].known.insert(Ex::Pos(level), g.pos.into());

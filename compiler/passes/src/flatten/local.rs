@@ -8,9 +8,10 @@
 //! kernel map { let r = call fib (ns[pos]) in r }
 //! ```
 //!
-//! A function is local if its results are scalars, its parameters scalars and arrays without ragged dimensions, and its body scalar code
-//! and views of arrays, whose calls are of local functions. Nothing parallel is lost: there is none in it. An array is passed as where it is:
-//! the array of FLAT that it lies in, and its first row there.
+//! A function is local if its results are scalars, its parameters scalars and arrays, and its body scalar code and views of arrays, whose
+//! calls are of local functions. Nothing parallel is lost: there is none in it. An array is passed as where it is: the array of FLAT that
+//! it lies in, and its first row there; a descriptor as its offsets, and its first row, which is that of the arrays, too. Only rows of scalars may be ragged, or of arrays of
+//! one size.
 //!
 //! ```text
 //! def find (xs: []i64) x = … find xs[:m] x …
@@ -24,6 +25,7 @@
 //! threads ([`super::call`]).
 
 use super::ex::Ex;
+use super::host::Known;
 use super::kernel::Group;
 use super::nest::FDim;
 use super::rep::{Arr, Rep, Src};
@@ -97,9 +99,8 @@ impl Locals {
 
 /// The function as scalar code, if it can be.
 fn scalar_version(fun: &Fun, vars: &mut Vars) -> Option<Fun> {
-    let passes = |p: &Param| p.ty.is_regular() && !p.ty.is_acc();
-    let scalars = fun.ret.iter().all(|p| p.ty.is_scalar() && passes(p));
-    if fun.entry.is_some() || !scalars || !fun.params.iter().all(passes) {
+    let scalars = fun.ret.iter().all(|p| p.ty.is_scalar() && is_passed(&p.ty));
+    if fun.entry.is_some() || !scalars || !fun.params.iter().all(|p| is_passed(&p.ty)) {
         return None;
     }
     if !has_scalars_only(fun) && !operators_call(&fun.body) {
@@ -109,11 +110,31 @@ fn scalar_version(fun: &Fun, vars: &mut Vars) -> Option<Fun> {
     scalar_body(&body).then(|| Fun { body, ..fun.clone() })
 }
 
-/// True if the parallel operators in a body are over calls: those over elements of arrays are for vectors.
+/// True for scalars, arrays and descriptors that functions of kernels take: only the dimension behind the outermost may be ragged.
+fn is_passed(ty: &Type) -> bool {
+    let is_size = |d: &Dim| matches!(d, Dim::Size(_));
+    let rows = ty.dims.iter().take(1).chain(ty.dims.iter().skip(2));
+    !ty.is_acc() && rows.into_iter().all(is_size) && !(ty.is_desc() && ty.rank() > 1)
+}
+
+/// The descriptor of a ragged array's rows: they start where its own do.
+fn rows_of(ty: &Type) -> Option<Var> {
+    match ty.dims.get(1) {
+        Some(Dim::Seg(desc)) => Some(*desc),
+        _ => None,
+    }
+}
+
+/// True if the parallel operators in a body call, or are over what calls give: those over elements of arrays are for vectors.
 fn operators_call(body: &Body) -> bool {
-    body.stms.iter().all(|s| match s.exp.is_soac() {
-        true => s.exp.lambdas().iter().any(|l| calls(&l.body)),
-        false => s.exp.bodies().into_iter().all(operators_call),
+    let mut given: HashSet<Var> = HashSet::new();
+    body.stms.iter().all(|s| {
+        let Some(inputs) = s.exp.inputs().filter(|_| s.exp.is_soac()) else {
+            return s.exp.bodies().into_iter().all(operators_call);
+        };
+        let over_calls = !inputs.is_empty() && inputs.iter().all(|v| given.contains(v));
+        given.extend(s.pat.iter().map(|p| p.var));
+        over_calls || s.exp.lambdas().iter().any(|l| calls(&l.body))
     })
 }
 
@@ -133,8 +154,8 @@ fn scalar_body(body: &Body) -> bool {
         Exp::If { .. } | Exp::Loop { .. } => {
             s.pat.iter().all(|p| p.ty.is_scalar()) && s.exp.bodies().into_iter().all(scalar_body)
         }
-        Exp::Slice { stride, .. } => stride.as_i64() == Some(1) && s.pat[0].ty.is_regular(),
-        Exp::Atom(_) | Exp::Index(..) => s.pat[0].ty.is_regular(),
+        Exp::Slice { stride, .. } => stride.as_i64() == Some(1) && is_passed(&s.pat[0].ty),
+        Exp::Atom(_) | Exp::Index(..) => is_passed(&s.pat[0].ty),
         _ => s.is_scalar(),
     })
 }
@@ -200,9 +221,15 @@ impl Flattener<'_> {
         let (before, inner) = arr.inner.split_at(outer);
         let is_size = |(d, dim): (&FDim, &Dim)| match (d, dim) {
             (FDim::Size(m), Dim::Size(n)) => self.is_same_size(*m, *n),
+            (FDim::Seg(d), Dim::Seg(s)) => self.are_rows_of(*d, arr, *s),
             _ => false,
         };
-        matches!(arr.src, Src::Data(..))
+        let is_there = match arr.src {
+            Src::Data(..) => !ty.is_desc(),
+            Src::Desc(_) => ty.is_desc() && ty.rank() == 1,
+            Src::Lens(_) | Src::Iota | Src::Splat(_) => false,
+        };
+        is_there
             && arr.stride.is_none()
             && before.iter().all(|d| !matches!(d, FDim::Steps(..)))
             && inner.iter().zip(&ty.dims[1 + outer..]).all(is_size)
@@ -214,8 +241,16 @@ impl Flattener<'_> {
         let mut given = Vec::with_capacity(args.len());
         for (p, a) in params.iter().zip(args) {
             match self.rep(*a) {
-                Rep::Array(Arr { src: Src::Data(data, _), start, stride: None, .. }) if !p.ty.is_scalar() => {
-                    given.extend([data.into(), self.eval_checked(g, &start)]);
+                Rep::Array(Arr { src, start, stride: None, .. }) if !p.ty.is_scalar() => {
+                    let lies_in = match src {
+                        Src::Data(data, _) => data,
+                        Src::Desc(d) => self.builder.offsets(d),
+                        _ => unreachable!("it lies somewhere"),
+                    };
+                    given.push(lies_in.into());
+                    if rows_of(&p.ty).is_none() {
+                        given.push(self.eval_checked(g, &start));
+                    }
                 }
                 _ => given.push(self.eval_atom(g, *a)),
             }
@@ -237,11 +272,17 @@ impl Flattener<'_> {
         self.at(fun.span);
         self.own = Own::default();
         let mut g = self.group_for_values();
-        let params = fun.params.iter().flat_map(|p| self.local_params(&mut g, p)).collect();
-        let body = self.nested(&mut g, |f, g| {
-            f.scalar_stms(g, &fun.body.stms)?;
-            Ok(f.eval_atoms(g, &fun.body.results))
+        g.is_function = true;
+        let (mut params, mut body) = (Vec::new(), Body::default());
+        let of_host = self.open_block(|f| {
+            params = fun.params.iter().flat_map(|p| f.local_params(&mut g, p)).collect();
+            body = f.nested(&mut g, |f, g| {
+                f.scalar_stms(g, &fun.body.stms)?;
+                Ok(f.eval_atoms(g, &fun.body.results))
+            })?;
+            Ok(())
         })?;
+        assert!(of_host.stms.is_empty(), "internal error in flatten: a local function needs the host");
         Ok(Fun { params, body, ..fun })
     }
 
@@ -252,18 +293,32 @@ impl Flattener<'_> {
             self.bind_local(p, Ex::Atom(var.into()));
             return vec![Param { var, ty: p.ty.clone() }];
         }
-        let start = self.builder.vars.fresh("start");
-        g.declare(start);
+        let mut params = vec![Param { var, ty: Type::flat_array(p.ty.prim()) }];
+        let start = match rows_of(&p.ty) {
+            Some(desc) => self.arr(desc).start,
+            None => {
+                let start = self.builder.vars.fresh("start");
+                g.declare(start);
+                params.push(Param { var: start, ty: Type::I64 });
+                Ex::Atom(start.into())
+            }
+        };
         let dimension = |d: &Dim| match d {
             Dim::Size(n) => FDim::Size(self.ex(*n).atom().expect("sizes are parameters or constants")),
-            Dim::Seg(_) => unreachable!("no ragged dimension"),
+            Dim::Seg(s) => FDim::Seg(self.arr(*s).desc().expect("descriptors are parameters")),
         };
         let inner = p.ty.dims[1..].iter().map(dimension).collect();
-        let (src, start_at) = (Src::Data(var, p.ty.prim()), Ex::Atom(start.into()));
+        let src = match p.ty.is_desc() {
+            false => Src::Data(var, p.ty.prim()),
+            true => {
+                let desc = self.builder.vars.fresh_like(p.var);
+                self.builder.learn(Known::Offsets(desc), var.into());
+                Src::Desc(desc)
+            }
+        };
         self.types.insert(p.var, p.ty.clone());
-        self.env.insert(p.var, Rep::Array(Arr { src, inner, start: start_at, stride: None }));
-        let whole = Param { var, ty: Type::flat_array(p.ty.prim()) };
-        vec![whole, Param { var: start, ty: Type::I64 }]
+        self.env.insert(p.var, Rep::Array(Arr { src, inner, start, stride: None }));
+        params
     }
 }
 

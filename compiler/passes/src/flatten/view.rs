@@ -104,18 +104,18 @@ impl Flattener<'_> {
     fn contiguous(&self, d: FDim, a: &Arr, dim: Dim) -> bool {
         match (d, dim) {
             (FDim::Size(m), Dim::Size(n)) => self.is_same_size(m, n) && m.as_i64() != Some(0),
-            (FDim::Seg(d), Dim::Seg(s)) => {
-                let lens = self.arr(s);
-                matches!(lens.src, Src::Desc(l) if l == d)
-                    && lens.inner.is_empty()
-                    && lens.stride.is_none()
-                    && lens.start == a.start
-            }
+            (FDim::Seg(d), Dim::Seg(s)) => self.are_rows_of(d, a, s),
             (FDim::Size(m), Dim::Seg(s)) => {
                 self.arr(s).same_length().is_some_and(|len| len == Ex::Atom(m)) && m.as_i64() != Some(0)
             }
             _ => false,
         }
+    }
+
+    /// True if the rows of an array, which start where those of `d` do, are as long as the descriptor says.
+    pub(crate) fn are_rows_of(&self, d: Var, a: &Arr, desc: Var) -> bool {
+        let lens = self.arr(desc);
+        lens.desc() == Some(d) && lens.start == a.start
     }
 
     /// True if a size on the host is known to be that of CORE.
