@@ -16,6 +16,7 @@ use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::loops::Loop;
 use par_ir::prim::{BinOp, PrimOp};
+use par_ir::tuning;
 use par_ir::ty::Dim;
 use par_ir::visit::Code;
 use par_ir::{Atom, Prim, Var, Vars};
@@ -109,7 +110,7 @@ impl Rewriter<'_> {
             Exp::Literal(rows, _) if self.are_there(rows) => self.delay(stm, Delayed::Literal(rows.clone())),
             // The lengths of rows.
             Exp::MakeDesc(lens) if self.is_literal(lens) => self.delay(stm, self.arrays[lens].clone()),
-            Exp::Map { width, inputs, lam } if inputs.iter().any(|v| self.is_literal(v)) => {
+            Exp::Map { width, inputs, lam } if self.is_one_by_one(stm, *width, inputs, rest) => {
                 self.one_by_one(stm, width.as_i64()?, (inputs, lam), out)
             }
             Exp::Flatten(v) => match self.arrays.remove(v)? {
@@ -179,6 +180,16 @@ impl Rewriter<'_> {
         matches!(self.arrays.get(v), Some(Delayed::Literal(_)))
     }
 
+    /// True for a map over rows that have names, or over a few whose results are read by number.
+    fn is_one_by_one(&self, stm: &Stm, width: Atom, inputs: &[Var], rest: &[Stm]) -> bool {
+        let few = width.as_i64().is_some_and(|n| n <= tuning::TINY_ELEMENTS as i64);
+        let by_number = |p: &Param| {
+            let uses: usize = rest.iter().map(|s| s.uses_of(p.var)).sum();
+            uses == reads_at_constants(rest, p.var)
+        };
+        inputs.iter().any(|v| self.is_literal(v)) || few && stm.pat.iter().all(by_number)
+    }
+
     /// A map over a few rows.
     fn one_by_one(
         &mut self,
@@ -193,6 +204,8 @@ impl Rewriter<'_> {
             for (p, v) in lam.params.iter().zip(inputs) {
                 let exp = match self.arrays.get(v) {
                     Some(Delayed::Literal(rows)) => Exp::Atom(*rows.get(i as usize)?),
+                    Some(Delayed::Iota) => Exp::Atom(Atom::i64(i)),
+                    Some(Delayed::Splat(a)) => Exp::Atom(*a),
                     Some(_) => return None,
                     None => Exp::Index(*v, vec![Atom::i64(i)]),
                 };
@@ -351,6 +364,15 @@ impl Rewriter<'_> {
         }
         at
     }
+}
+
+/// How often elements of an array are read at constants.
+fn reads_at_constants(stms: &[Stm], array: Var) -> usize {
+    let reads = |s: &Stm| match &s.exp {
+        Exp::Index(arr, at) => usize::from(*arr == array && matches!(at[..], [Atom::Const(_)])),
+        exp => exp.bodies().into_iter().map(|b| reads_at_constants(&b.stms, array)).sum(),
+    };
+    stms.iter().map(reads).sum()
 }
 
 /// Binds parameters to element `i` of arrays.

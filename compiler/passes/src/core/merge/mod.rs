@@ -147,20 +147,48 @@ impl Merger {
         funs.sort();
         let twice = funs.windows(2).filter(|w| w[0] == w[1]).map(|w| w[0]).collect::<BTreeSet<_>>();
         twice.into_iter().find_map(|f| {
-            independent(body, f).filter(|group| self.signatures[f.0 as usize].fits(body, group))
+            self.independent(body, f).filter(|group| self.signatures[f.0 as usize].fits(body, group))
         })
+    }
+
+    /// Calls of `f` with equally many calls of `f` on the way to their arguments, if there are two such.
+    fn independent(&self, body: &Body, f: FunId) -> Option<Vec<usize>> {
+        let (mut depth, mut added): (HashMap<Var, usize>, HashMap<Var, usize>) = Default::default();
+        let mut groups: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (i, s) in body.stms.iter().enumerate() {
+            let needed = s.free().into_iter().filter_map(|v| depth.get(&v)).copied().max();
+            let before_end = ended(s).and_then(|acc| added.get(&acc)).copied();
+            let mut d = needed.max(before_end).unwrap_or(0);
+            if matches!(s.exp, Exp::Call(g, _) if g == f) {
+                groups.entry(d).or_default().push(i);
+                d += 1;
+            }
+            depth.extend(s.pat.iter().map(|p| (p.var, d)));
+            self.accumulators(s).for_each(|acc| {
+                let deepest = added.entry(acc).or_default();
+                *deepest = d.max(*deepest);
+            });
+        }
+        let smallest = groups.into_iter().filter(|(_, g)| g.len() > 1).min_by_key(|(d, _)| *d);
+        smallest.map(|(_, g)| g)
+    }
+
+    /// The accumulators that a statement may add to. In which order that is done is no matter, but for their ends.
+    fn accumulators(&self, s: &Stm) -> impl Iterator<Item = Var> {
+        s.free().into_iter().filter(|v| self.types.get(v).is_some_and(Type::is_acc))
     }
 
     fn apply(&mut self, body: &mut Body, group: &[usize]) {
         let last = *group.last().expect("a group has calls");
-        let (mut held, mut calls, mut later, mut out) = (BTreeSet::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut held, mut added): (BTreeSet<Var>, BTreeSet<Var>) = Default::default();
+        let (mut calls, mut later, mut out) = (Vec::new(), Vec::new(), Vec::new());
         for (i, s) in std::mem::take(&mut body.stms).into_iter().enumerate() {
-            if group.contains(&i) {
+            let waits = s.free().iter().any(|v| held.contains(v))
+                || ended(&s).is_some_and(|acc| added.contains(&acc));
+            if group.contains(&i) || i < last && waits {
                 held.extend(s.pat.iter().map(|p| p.var));
-                calls.push(s);
-            } else if i < last && s.free().iter().any(|v| held.contains(v)) {
-                held.extend(s.pat.iter().map(|p| p.var));
-                later.push(s);
+                added.extend(self.accumulators(&s));
+                if group.contains(&i) { calls.push(s) } else { later.push(s) }
             } else {
                 out.push(s);
             }
@@ -322,25 +350,14 @@ fn shared_shapes(params: &[Param], ret: &[Param], l: &Lifted) -> Vec<Param> {
     params.iter().filter(of_result).filter(|p| !l.outer.contains_key(&p.var)).cloned().collect()
 }
 
+/// The accumulator that a statement ends.
+fn ended(s: &Stm) -> Option<Var> {
+    if let Exp::Accumulated(acc) = s.exp { Some(acc) } else { None }
+}
+
 fn argument(call: &Stm, i: usize) -> Atom {
     match &call.exp {
         Exp::Call(_, args) => args[i],
         _ => Atom::Const(Scalar::I64(0)),
     }
-}
-
-/// Calls of `f` with equally many calls of `f` on the way to their arguments, if there are two such.
-fn independent(body: &Body, f: FunId) -> Option<Vec<usize>> {
-    let mut depth: HashMap<Var, usize> = HashMap::new();
-    let mut groups: HashMap<usize, Vec<usize>> = HashMap::new();
-    for (i, s) in body.stms.iter().enumerate() {
-        let mut d = s.free().iter().filter_map(|v| depth.get(v)).copied().max().unwrap_or(0);
-        if matches!(s.exp, Exp::Call(g, _) if g == f) {
-            groups.entry(d).or_default().push(i);
-            d += 1;
-        }
-        depth.extend(s.pat.iter().map(|p| (p.var, d)));
-    }
-    let smallest = groups.into_iter().filter(|(_, g)| g.len() > 1).min_by_key(|(d, _)| *d);
-    smallest.map(|(_, g)| g)
 }
