@@ -93,8 +93,8 @@ pub struct Bound {
     /// Types of the scalars, where known.
     pub prims: HashMap<Var, Prim>,
     pub arrays: HashMap<Var, Base>,
-    /// Scalars, and addresses of arrays, that are in memory for all calls of local functions.
-    pub kept: HashMap<Var, (Word, Prim)>,
+    /// What is in memory for all calls of local functions.
+    pub kept: HashMap<Var, Kept>,
     /// Arrays that the code writes: all versions of one have one base.
     pub owned: HashSet<Var>,
 }
@@ -104,6 +104,14 @@ pub struct Bound {
 pub enum Word {
     Register(Value),
     Memory(Value, i32),
+}
+
+/// A scalar, or the address of an array, that is the same for all calls.
+#[derive(Clone, Copy)]
+pub struct Kept {
+    pub word: Word,
+    pub prim: Prim,
+    pub is_array: bool,
 }
 
 impl From<Value> for Word {
@@ -197,7 +205,7 @@ impl<'a> Emitter<'a> {
             Atom::Const(c) => Ok(self.constant(*c)),
             Atom::Var(v) => match (self.bound.scalars.get(v), self.bound.kept.get(v)) {
                 (Some(x), _) => Ok(*x),
-                (None, Some((word, prim))) => Ok(self.kept(*word, *prim)),
+                (None, Some(kept)) => Ok(self.kept(kept.word, kept.prim)),
                 (None, None) => Err(format!("scalar v_{} is not bound", v.0)),
             },
         }
@@ -220,7 +228,7 @@ impl<'a> Emitter<'a> {
     pub fn base(&mut self, v: Var) -> Result<Base, Unsupported> {
         match (self.bound.arrays.get(&v), self.bound.kept.get(&v).copied()) {
             (Some(base), _) => Ok(*base),
-            (None, Some((word, prim))) => Ok(Base { address: self.word(word), prim, changes: false }),
+            (None, Some(kept)) => Ok(Base { address: self.word(kept.word), prim: kept.prim, changes: false }),
             (None, None) => Err(format!("array v_{} is not bound", v.0)),
         }
     }

@@ -23,7 +23,7 @@
 
 use super::Compiler;
 use super::base_case::BaseCase;
-use super::emit::{Base, Bound, Emitter, Exits, Nest, Unsupported, Word, args, clif_type, output};
+use super::emit::{Base, Bound, Emitter, Exits, Kept, Nest, Unsupported, Word, args, clif_type, output};
 use super::lanes;
 use super::ranges::Ranges;
 use crate::{free, work};
@@ -34,9 +34,9 @@ use cranelift_module::{FuncId, Linkage, Module};
 use par_ir::core::{Body, Exp, Fun, FunId, Param, Stm};
 use par_ir::flat::Kernel;
 use par_ir::ty::Atom;
-use par_ir::{CheckKind, Span};
+use par_ir::{CheckKind, Span, Var};
 use par_runtime::plan::KernelCheck;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 /// A function that a kernel may call: its code, and what may be asked before.
@@ -61,10 +61,10 @@ mod offset {
 }
 
 /// Per function and parameter, where it is kept: only where all calls among the functions pass it on as it is.
-struct Kept(HashMap<FunId, Vec<Option<i32>>>);
+struct Places(HashMap<FunId, Vec<Option<i32>>>);
 
-impl Kept {
-    fn of(ids: &[FunId], funs: &[Fun]) -> Kept {
+impl Places {
+    fn of(ids: &[FunId], funs: &[Fun]) -> Places {
         // Each in a word of its own, until calls say that it is another one's, or none's.
         let mut next = offset::PARAMETERS;
         let mut word = || {
@@ -72,7 +72,7 @@ impl Kept {
             Some(next - 8)
         };
         let own = |f: &FunId| (*f, funs[f.0 as usize].params.iter().map(|_| word()).collect());
-        let mut kept = Kept(ids.iter().map(own).collect());
+        let mut kept = Places(ids.iter().map(own).collect());
         let mut calls = Vec::new();
         for f in ids {
             each_call(&funs[f.0 as usize].body, &mut |g, args| calls.push((*f, g, args)));
@@ -198,7 +198,7 @@ impl<M: Module> Compiler<'_, M> {
     ) -> Result<Callees, String> {
         let funs = free::callees(kernel, self.locals);
         let mut callees = Callees::new();
-        let kept = Kept::of(&funs, self.locals);
+        let kept = Places::of(&funs, self.locals);
         for f in &funs {
             let fun = &self.locals[f.0 as usize];
             let symbol = format!("{name}_{}_{}", fun.name, f.0);
@@ -258,7 +258,10 @@ impl<M: Module> Compiler<'_, M> {
         calls.start = Some((f, start));
         calls.returns = Some((returns.clone(), rest.first().copied()));
         let passed_on = callees.values().flat_map(|callee| callee.params.iter());
-        let passed_on = passed_on.filter_map(|(p, at)| Some((p.var, (word((*at)?), p.ty.prim()))));
+        let passed_on = passed_on.filter_map(|(p, at)| {
+            let (word, prim) = (word((*at)?), p.ty.prim());
+            Some((p.var, Kept { word, prim, is_array: !p.ty.is_scalar() }))
+        });
         let mut e = Emitter {
             b,
             module: &mut self.module,
@@ -276,7 +279,7 @@ impl<M: Module> Compiler<'_, M> {
             widths: Default::default(),
             counting: self.counting,
         };
-        e.bound.prims.extend(e.bound.kept.iter().map(|(v, (_, prim))| (*v, *prim)));
+        e.bound.prims.extend(e.bound.kept.iter().map(|(v, kept)| (*v, kept.prim)));
         e.bind_params(given(params), &operands);
         e.poll();
         e.tail(&fun.body)?;
@@ -330,6 +333,29 @@ impl Emitter<'_> {
         let (params, inside) = (callee.params.clone(), self.calls.kept.is_some());
         let given = params.iter().zip(xs).filter(|((_, at), _)| !(inside && at.is_some()));
         given.map(|((p, _), x)| self.argument(p, x)).collect()
+    }
+
+    /// Runs something with those of some variables in registers that are kept.
+    pub fn with_in_registers<T>(
+        &mut self,
+        used: &BTreeSet<Var>,
+        run: impl FnOnce(&mut Self) -> Result<T, Unsupported>,
+    ) -> Result<T, Unsupported> {
+        let is_bound = |v: &Var| self.bound.scalars.contains_key(v) || self.bound.arrays.contains_key(v);
+        let wanted: Vec<Var> =
+            used.iter().filter(|v| self.bound.kept.contains_key(v) && !is_bound(v)).copied().collect();
+        for v in &wanted {
+            if self.bound.kept[v].is_array {
+                let base = self.base(*v)?;
+                self.bound.arrays.insert(*v, base);
+            } else {
+                let x = self.atom(&(*v).into())?;
+                self.bound.scalars.insert(*v, x);
+            }
+        }
+        let result = run(self);
+        wanted.iter().for_each(|v| _ = (self.bound.scalars.remove(v), self.bound.arrays.remove(v)));
+        result
     }
 
     /// The parameters that [`Self::arguments`] gives values for.
@@ -524,7 +550,7 @@ fn has_call(body: &Body) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kept, offset};
+    use super::{Places, offset};
     use par_ir::core::FunId;
     use par_ir::parse::parse_flat;
 
@@ -532,7 +558,7 @@ mod tests {
     fn words(text: &str) -> Vec<Vec<Option<i32>>> {
         let program = parse_flat(text).expect("a program");
         let ids: Vec<FunId> = (0..program.locals.len() as u32).map(FunId).collect();
-        let kept = Kept::of(&ids, &program.locals);
+        let kept = Places::of(&ids, &program.locals);
         let word = |at: &Option<i32>| at.map(|at| (at - offset::PARAMETERS) / 8);
         ids.iter().map(|f| kept.0[f].iter().map(word).collect()).collect()
     }

@@ -8,6 +8,7 @@ use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::Atom;
+use par_ir::visit::Code as _;
 use par_ir::{Prim, Scalar, Var, tuning};
 use std::collections::HashSet;
 
@@ -80,6 +81,19 @@ pub fn has_loop(body: &Body) -> bool {
 impl<'a> Emitter<'a> {
     /// The final values of a loop's scalars.
     pub fn loop_stm(
+        &mut self,
+        params: &[(Param, Atom)],
+        form: &LoopForm,
+        body: &Body,
+    ) -> Result<Vec<Value>, Unsupported> {
+        let mut used = body.free();
+        if let LoopForm::While(cond) = form {
+            used.extend(cond.free());
+        }
+        self.with_in_registers(&used, |e| e.repeat(params, form, body))
+    }
+
+    fn repeat(
         &mut self,
         params: &[(Param, Atom)],
         form: &LoopForm,
