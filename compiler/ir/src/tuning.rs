@@ -4,7 +4,7 @@
 
 // Versions, chosen at run time (`passes/flatten`). These five can be measured for a program by `par tune`.
 
-/// Calls in a batch from which on each is worked through by itself: enough for all threads, also if some take much longer than others.
+/// Positions from which on each makes a call by itself: flat, a call takes 3 to 10 times as long, which more threads make up for only where there are many.
 pub const CALLS: i64 = 16;
 /// Rows of a nest from which on each is worked through by itself. With fewer, no version takes long.
 pub const ROWS: i64 = 8192;
