@@ -88,10 +88,9 @@ fn versions_say_when_they_run() {
         assert!(rows.contains(part), "{part}: {rows}");
     }
     let calls = listing(&insight(&p, "trees"), 240, false);
-    for part in [
-        "sequential, each call by itself: for 16 calls at once",
-        "flat, all calls at once: for less than 16",
-    ] {
+    for part in
+        ["sequential, each call by itself: for 16 calls at once", "flat, all calls at once: for less than 16"]
+    {
         assert!(calls.contains(part), "{part}: {calls}");
     }
 }

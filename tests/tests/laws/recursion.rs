@@ -1,12 +1,17 @@
 //! Derivatives of recursion and of loops: the work is that of the function, some times over, however deep it goes.
 
-use super::{count, program, size};
+use super::{count, size};
+use par::pipeline::Versions;
+use par::{Options, compile};
 
-/// Work of `main` at two sizes, that of `f` and that of its gradient.
+/// Work of `main` at two sizes, that of `f` and that of its gradient, all calls of a depth at once: where many calls are made, each of a function's
+/// own does less, and has no counterpart in gradients.
 fn work(defs: &str, sizes: [i64; 2]) -> [[u64; 2]; 2] {
     ["main (n: i64) : f64 = f (start n)", "main (n: i64) : f64 = f64.sum (vjp f (start n) 1)"].map(|entry| {
         let start = "def start (n: i64) : []f64 = map (\\i -> f64.i64 i * 0.001) (iota n)";
-        let p = program(&format!("{start}\n{defs}\nentry {entry}"));
+        let options = Options { versions: Versions::Flat, ..Options::default() };
+        let text = format!("{start}\n{defs}\nentry {entry}");
+        let p = compile(&text, "law.par", &options).unwrap_or_else(|_| panic!("rejected:\n{text}"));
         sizes.map(|n| count(&p, vec![size(n)]).0.work)
     })
 }
