@@ -25,6 +25,15 @@ fn costs_at_most(times: f64, defs: &str) {
     assert!(large < 1.25 * small && large <= times, "{small} and {large} times the work: {f:?}, {df:?}");
 }
 
+/// The same where the function's calls are made inside a kernel, which does a quarter of what flat calls do, and those of its gradient are flat:
+/// the gradient takes so many operators for each element.
+#[track_caller]
+fn gradient_takes(each: u64, times: f64, defs: &str) {
+    costs_at_most(times, defs);
+    let [_, df] = work(defs, [500, 4000]);
+    assert!(df[1] <= each * 4000, "{} operators for each element", df[1] / 4000);
+}
+
 #[test]
 fn one_element_after_the_other() {
     costs_at_most(
@@ -107,8 +116,9 @@ fn an_array_that_calls_in_rows_read_by_number() {
 /// Each call is kept, and made once.
 #[test]
 fn calls_in_a_loop() {
-    costs_at_most(
-        5.5,
+    gradient_takes(
+        420,
+        20.0,
         "def walk [n] (xs: [n]f64) (i: i64) : f64 =
            if i >= n then 1
            else loop s = xs[i] for j < 2 do f64.tanh (s + xs[i] * walk xs (if j == 0 then i + 2 else n))
@@ -119,8 +129,9 @@ fn calls_in_a_loop() {
 /// The size is also that of another array, so the array has two names, of which the loop uses one.
 #[test]
 fn calls_in_a_loop_of_two_arrays() {
-    costs_at_most(
-        5.0,
+    gradient_takes(
+        550,
+        24.0,
         "def walk [n] (counts: [n]i64) (xs: [n]f64) (i: i64) : f64 =
            if i >= n then 1
            else loop s = xs[i] for j < counts[i] do

@@ -18,8 +18,7 @@
 //! …         parameters that calls only pass on
 //! ```
 //!
-//! The stack is a segment of memory that the
-//! executor makes for the run of the kernel. A function's call of itself in tail position is a jump.
+//! The stack is memory that the thread keeps for such kernels. A function's call of itself in tail position is a jump.
 
 use super::Compiler;
 use super::base_case::BaseCase;
@@ -327,7 +326,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Scalars, and addresses of arrays: what a callee is given. In a local function, what is kept is not given again.
+    /// What a callee is given: scalars, and addresses of arrays. In a local function, what is kept is not given again.
     fn arguments(&mut self, f: FunId, xs: &[Atom]) -> Result<Vec<Value>, Unsupported> {
         let callee = self.calls.callees.get(&f).ok_or("a call of a function that is not compiled")?;
         let (params, inside) = (callee.params.clone(), self.calls.kept.is_some());
@@ -335,7 +334,7 @@ impl Emitter<'_> {
         given.map(|((p, _), x)| self.argument(p, x)).collect()
     }
 
-    /// Runs something with those of some variables in registers that are kept.
+    /// Runs something with what is kept of some variables in registers: loops read it often, and groups of lanes from there only.
     pub fn with_in_registers<T>(
         &mut self,
         used: &BTreeSet<Var>,

@@ -60,7 +60,7 @@ impl Finder<'_> {
         };
         let access = self.access;
         let reads: Vec<_> = access.reads().filter(|r| r.array == array).collect();
-        if in_operator || reads.is_empty() || is_passed(&kernel.body, array) {
+        if in_operator || reads.is_empty() || kernel.bodies().into_iter().any(|b| is_passed(b, array)) {
             return Reach::Any;
         }
         let mut all: Vec<Stretch> = Vec::new();

@@ -21,8 +21,7 @@
 //! kernel map { let r = call find (n, xs, 0, ys[pos]) in r }
 //! ```
 //!
-//! A function that has maps and reductions has a sequential version, which runs where a batch of calls makes enough work for all
-//! threads ([`super::call`]).
+//! A function that has maps and reductions has a sequential version, which runs where many positions call it ([`super::call`]).
 
 use super::ex::Ex;
 use super::host::Known;

@@ -6,7 +6,7 @@
 //! r  = reduce n (xs) (\ x -> x) (+) 0   ==>                              in s + y }
 //! ```
 //!
-//! A map over a few rows that have names, which independent calls become, is its rows one after the other again.
+//! A map over a few rows that have names or are read by number, which independent calls become, is its rows one after the other again.
 //!
 //! An array that is read once, by the operator that follows, never exists. One of its elements may be read before: the first one, where something is compared with it. Arrays from outside the body are read where they are. A
 //! body that makes any other array has no sequential version.
@@ -180,14 +180,14 @@ impl Rewriter<'_> {
         matches!(self.arrays.get(v), Some(Delayed::Literal(_)))
     }
 
-    /// True for a map over rows that have names, or over a few whose results are read by number.
+    /// True for a map over a few rows that have names, or whose results are read by number.
     fn is_one_by_one(&self, stm: &Stm, width: Atom, inputs: &[Var], rest: &[Stm]) -> bool {
         let few = width.as_i64().is_some_and(|n| n <= tuning::TINY_ELEMENTS as i64);
         let by_number = |p: &Param| {
             let uses: usize = rest.iter().map(|s| s.uses_of(p.var)).sum();
             uses == reads_at_constants(rest, p.var)
         };
-        inputs.iter().any(|v| self.is_literal(v)) || few && stm.pat.iter().all(by_number)
+        few && (inputs.iter().any(|v| self.is_literal(v)) || stm.pat.iter().all(by_number))
     }
 
     /// A map over a few rows.
