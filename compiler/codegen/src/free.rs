@@ -1,7 +1,7 @@
 //! Captures of kernels, and the types of a program's variables.
 
 use par_ir::Var;
-use par_ir::core::{Body, Exp, FunId, Stm};
+use par_ir::core::{Body, FunId, Stm};
 use par_ir::flat::{self, Kernel, KernelKind, Ty};
 use par_ir::visit::Code as _;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -78,22 +78,12 @@ pub fn owned(kernel: &Kernel) -> impl Iterator<Item = (Var, &par_ir::core::Param
 pub fn callees(kernel: &Kernel, locals: &[par_ir::core::Fun]) -> Vec<FunId> {
     let mut found = BTreeSet::new();
     let mut open = Vec::new();
-    calls(&kernel.body, &mut open);
-    kernel.after().into_iter().for_each(|a| calls(&a.body, &mut open));
+    kernel.body.callees(&mut open);
+    kernel.after().into_iter().for_each(|a| a.body.callees(&mut open));
     while let Some(f) = open.pop() {
         if found.insert(f) {
-            calls(&locals[f.0 as usize].body, &mut open);
+            locals[f.0 as usize].body.callees(&mut open);
         }
     }
     found.into_iter().collect()
-}
-
-/// Adds the local functions that a body calls itself.
-pub fn calls(body: &Body, out: &mut Vec<FunId>) {
-    for stm in &body.stms {
-        if let Exp::Call(f, _) = stm.exp {
-            out.push(f);
-        }
-        stm.exp.for_each_body(|b| calls(b, out));
-    }
 }

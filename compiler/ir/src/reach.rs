@@ -3,6 +3,7 @@
 use crate::core::{Body, Exp, FunId, Program};
 use crate::effects::Effects;
 use crate::stack::deeper;
+use crate::ty::Atom;
 use std::collections::HashSet;
 
 impl Program {
@@ -24,7 +25,7 @@ impl Program {
         let mut keep = needed.iter();
         self.funs.retain(|_| keep.next() == Some(&true));
         for fun in &mut self.funs {
-            each_call(&mut fun.body, &mut |callee| *callee = new[callee.0 as usize]);
+            each_callee(&mut fun.body, &mut |callee| *callee = new[callee.0 as usize]);
         }
     }
 }
@@ -63,27 +64,32 @@ impl Program {
 impl Body {
     /// True if the body pushes to a tape, itself or by calling one of the functions that do.
     pub fn pushes(&self, pushing: &[bool]) -> bool {
-        let mut callees = Vec::new();
-        self.callees(&mut callees);
-        self.has_tape() || callees.iter().any(|id| pushing[id.0 as usize])
+        let mut calls_one = false;
+        self.each_call(&mut |id, _| calls_one |= pushing[id.0 as usize]);
+        self.has_tape() || calls_one
     }
 
     /// Adds the functions that the body calls.
     pub fn callees(&self, found: &mut Vec<FunId>) {
+        self.each_call(&mut |id, _| found.push(id));
+    }
+
+    /// Calls `f` with the function and the arguments of every call, also deep inside.
+    pub fn each_call<'b>(&'b self, f: &mut dyn FnMut(FunId, &'b [Atom])) {
         for stm in &self.stms {
-            if let Exp::Call(id, _) = &stm.exp {
-                found.push(*id);
+            if let Exp::Call(id, args) = &stm.exp {
+                f(*id, args);
             }
-            deeper(|| stm.exp.for_each_body(|b| b.callees(found)));
+            deeper(|| stm.exp.bodies().into_iter().for_each(|b| b.each_call(f)));
         }
     }
 }
 
-fn each_call(body: &mut Body, f: &mut dyn FnMut(&mut FunId)) {
+fn each_callee(body: &mut Body, f: &mut dyn FnMut(&mut FunId)) {
     for stm in &mut body.stms {
         if let Exp::Call(callee, _) = &mut stm.exp {
             f(callee);
         }
-        deeper(|| stm.exp.for_each_body_mut(|inner| each_call(inner, f)));
+        deeper(|| stm.exp.for_each_body_mut(|inner| each_callee(inner, f)));
     }
 }

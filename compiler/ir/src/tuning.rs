@@ -2,7 +2,7 @@
 //!
 //! Where no measurement is named, none was recorded: the value is a guess that has done no harm.
 
-// Versions, chosen at run time (`passes/flatten`). These five can be measured for a program by `par tune`.
+// Versions, chosen at run time (`passes/flatten`). They can be measured for a program by `par tune`.
 
 /// Positions from which on each makes a call by itself: flat, a call takes 3 to 10 times as long, which more threads make up for only where there are many.
 pub const CALLS: i64 = 16;

@@ -36,7 +36,7 @@ pub enum Origin {
     Address(u32),
     /// The beginning of memory: this is the rope with that number.
     Rope(u32),
-    /// What a function was given, in a local: an address, or, if ropes are asked for where their elements are, the complement of a rope's number.
+    /// An array argument of a function, in a local: its address, or the complement of a rope's number if elements of ropes are looked up.
     Given(u32),
 }
 

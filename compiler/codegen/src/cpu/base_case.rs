@@ -17,7 +17,6 @@ use par_ir::{Span, Var};
 /// Work of a function before its first call.
 #[derive(Clone)]
 pub struct BaseCase {
-    params: Vec<Param>,
     ret: Vec<Type>,
     way: Way,
 }
@@ -39,7 +38,7 @@ impl BaseCase {
     pub fn of(fun: &Fun) -> Option<BaseCase> {
         let way = Way::of(&fun.body, tuning::BASE_CASE_DEPTH);
         let ret = fun.ret.iter().map(|p| clif_type(p.ty.prim())).collect();
-        way.ends().then(|| BaseCase { params: fun.params.clone(), ret, way })
+        way.ends().then_some(BaseCase { ret, way })
     }
 }
 
@@ -99,13 +98,13 @@ impl Emitter<'_> {
         span: Span,
     ) -> Result<Vec<Value>, Unsupported> {
         // The function may be the one that is emitted, whose variables have values of their own here.
-        let mut names: Vec<Var> = base_case.params.iter().map(|p| p.var).collect();
+        let params: Vec<Param> = self.parameters(f).into_iter().map(|(_, p)| p).collect();
+        let mut names: Vec<Var> = params.iter().map(|p| p.var).collect();
         base_case.way.bound(&mut names);
         let own: Vec<(Var, Value)> =
             names.iter().filter_map(|v| self.bound.scalars.get(v).map(|x| (*v, *x))).collect();
         let arrays: Vec<(Var, Base)> =
             names.iter().filter_map(|v| self.bound.arrays.get(v).map(|x| (*v, *x))).collect();
-        let params = self.operands_of(f);
         self.bind_params(params.iter(), operands);
         let (more, join) = (self.b.create_block(), self.b.create_block());
         let joined: Vec<Value> = base_case.ret.iter().map(|t| self.b.append_block_param(join, *t)).collect();

@@ -3,6 +3,8 @@
 //! Loops are guarded and tested at the bottom, where all but innermost counted ones also ask whether the run was cancelled. A failing check jumps to a cold block that writes the error record
 //! and leaves the function with -1.
 
+use super::checks::Exits;
+use super::frame::Invariant;
 use super::fresh::Fresh;
 use super::half;
 use super::import::Imports;
@@ -11,7 +13,7 @@ use super::ranges::Ranges;
 use super::scatter::reads;
 use crate::work;
 use cranelift::prelude::*;
-use cranelift_codegen::ir::{BlockArg, FuncRef, Inst, InstructionData, MemFlagsData, Opcode};
+use cranelift_codegen::ir::{BlockArg, FuncRef, Inst, MemFlagsData};
 use cranelift_module::Module;
 use par_ir::access::Facts;
 use par_ir::core::{At, Body, Exp, Lambda, Param, Stm};
@@ -20,7 +22,7 @@ use par_ir::effects::Effects;
 use par_ir::prim::PrimOp;
 use par_ir::tuning;
 use par_ir::ty::Atom;
-use par_ir::{CheckKind, Prim, Scalar, Span, Var};
+use par_ir::{Prim, Scalar, Var};
 use par_runtime::op::call;
 use par_runtime::plan::{ErrorRecord, KernelCheck, SCATTERS};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -43,17 +45,6 @@ impl Base {
     pub fn flags(&self) -> MemFlagsData {
         if self.changes { output() } else { input() }
     }
-}
-
-/// The terms of an index.
-#[derive(Default)]
-struct Terms {
-    /// Made before the loop.
-    before: Vec<Value>,
-    /// Made in it.
-    inside: Vec<Value>,
-    /// The sum of those that are known.
-    constant: i64,
 }
 
 /// Emits one function.
@@ -93,52 +84,10 @@ pub struct Bound {
     /// Types of the scalars, where known.
     pub prims: HashMap<Var, Prim>,
     pub arrays: HashMap<Var, Base>,
-    /// What is in memory for all calls of local functions.
-    pub kept: HashMap<Var, Kept>,
+    /// Arguments of local functions that are in a frame.
+    pub invariants: HashMap<Var, Invariant>,
     /// Arrays that the code writes: all versions of one have one base.
     pub owned: HashSet<Var>,
-}
-
-/// A number that does not change: in a register, or in memory, from where it is read when it is needed.
-#[derive(Clone, Copy)]
-pub enum Word {
-    Register(Value),
-    Memory(Value, i32),
-}
-
-/// A scalar, or the address of an array, that is the same for all calls.
-#[derive(Clone, Copy)]
-pub struct Kept {
-    pub word: Word,
-    pub prim: Prim,
-    pub is_array: bool,
-}
-
-impl From<Value> for Word {
-    fn from(x: Value) -> Word {
-        Word::Register(x)
-    }
-}
-
-/// Early exits of the function, and the operands of error records.
-pub struct Exits {
-    /// Position of the current element, for errors.
-    pub pos: Word,
-    /// Address of the error record.
-    pub error: Word,
-    /// Address of the cancellation flag.
-    pub cancel: Word,
-    /// Where to go if a check fails, if it is not reported here.
-    pub escape: Option<Block>,
-    /// Leaves the function because of cancellation, once something may.
-    pub stop: Option<Block>,
-}
-
-impl Exits {
-    /// From these parameters of the function.
-    pub fn new(pos: Word, error: Word, cancel: Word) -> Exits {
-        Exits { pos, error, cancel, escape: None, stop: None }
-    }
 }
 
 /// Loops around the code.
@@ -203,33 +152,11 @@ impl<'a> Emitter<'a> {
     pub fn atom(&mut self, a: &Atom) -> Result<Value, Unsupported> {
         match a {
             Atom::Const(c) => Ok(self.constant(*c)),
-            Atom::Var(v) => match (self.bound.scalars.get(v), self.bound.kept.get(v)) {
+            Atom::Var(v) => match (self.bound.scalars.get(v), self.bound.invariants.get(v)) {
                 (Some(x), _) => Ok(*x),
-                (None, Some(kept)) => Ok(self.kept(kept.word, kept.prim)),
+                (None, Some(a)) => Ok(self.scalar_in(a.word, a.prim)),
                 (None, None) => Err(format!("scalar v_{} is not bound", v.0)),
             },
-        }
-    }
-
-    /// A scalar that is kept.
-    fn kept(&mut self, word: Word, prim: Prim) -> Value {
-        match word {
-            Word::Register(x) => x,
-            Word::Memory(address, offset) => self.load_at(prim, output(), address, offset),
-        }
-    }
-
-    /// A word of 64 bits that is kept.
-    pub fn word(&mut self, word: Word) -> Value {
-        self.kept(word, Prim::I64)
-    }
-
-    /// Where an array is.
-    pub fn base(&mut self, v: Var) -> Result<Base, Unsupported> {
-        match (self.bound.arrays.get(&v), self.bound.kept.get(&v).copied()) {
-            (Some(base), _) => Ok(*base),
-            (None, Some(kept)) => Ok(Base { address: self.word(kept.word), prim: kept.prim, changes: false }),
-            (None, None) => Err(format!("array v_{} is not bound", v.0)),
         }
     }
 
@@ -386,213 +313,6 @@ impl<'a> Emitter<'a> {
         let [i] = index else { return Err("a kernel reads a flat array with several indices".into()) };
         let i = self.atom(i)?;
         Ok(self.load(base, i, base.flags()))
-    }
-
-    /// Address of element `i`.
-    pub fn element(&mut self, base: Base, i: Value) -> Value {
-        let offset = match base.prim.size().trailing_zeros() {
-            0 => i,
-            shift => self.b.ins().ishl_imm_u(i, shift as i64),
-        };
-        self.b.ins().iadd(base.address, offset)
-    }
-
-    /// The address of an element, and an offset in bytes from there: what is added to an index costs nothing in an address. The part of the index that is the
-    /// same in all iterations of the loop is one number with the array's address, computed before.
-    pub fn element_at(&mut self, base: Base, i: Value) -> (Value, i32) {
-        let mut terms = Terms::default();
-        self.terms(i, tuning::INDEX_TERMS, &mut terms);
-        let size = base.prim.size() as i64;
-        let offset = terms.constant.checked_mul(size).filter(|n| n.unsigned_abs() < 1 << 20);
-        if let (Some(offset), Some(fixed), Some(varies)) =
-            (offset, self.sum(&terms.before), self.sum(&terms.inside))
-        {
-            let address = self.element(base, fixed);
-            return (self.element(Base { address, ..base }, varies), offset as i32);
-        }
-        let (mut from, mut offset) = (i, 0i64);
-        while let Some((x, c)) = self.shifted(from) {
-            let sum = offset.wrapping_add(c.wrapping_mul(size));
-            if sum.unsigned_abs() >= 1 << 20 || c.unsigned_abs() >= 1 << 20 {
-                break;
-            }
-            (from, offset) = (x, sum);
-        }
-        (self.element(base, from), offset as i32)
-    }
-
-    /// Takes a sum apart.
-    fn terms(&mut self, x: Value, depth: usize, to: &mut Terms) {
-        if let Some(c) = self.known(x) {
-            to.constant = to.constant.wrapping_add(c);
-            return;
-        }
-        if x.as_u32() < self.nest.inside {
-            to.before.push(x);
-            return;
-        }
-        let dfg = &self.b.func.dfg;
-        match dfg.value_def(x).inst().map(|i| dfg.insts[i]) {
-            Some(InstructionData::Binary { opcode: Opcode::Iadd, args: [a, b] }) if depth > 0 => {
-                self.terms(a, depth - 1, to);
-                self.terms(b, depth - 1, to);
-            }
-            Some(InstructionData::Binary { opcode: Opcode::Isub, args: [a, b] }) if depth > 0 => {
-                match self.known(b) {
-                    Some(c) => to.constant = to.constant.wrapping_sub(c),
-                    None if b.as_u32() < self.nest.inside => {
-                        let negative = self.b.ins().ineg(b);
-                        to.before.push(negative);
-                    }
-                    None => return to.inside.push(x),
-                }
-                self.terms(a, depth - 1, to);
-            }
-            _ => to.inside.push(x),
-        }
-    }
-
-    fn sum(&mut self, terms: &[Value]) -> Option<Value> {
-        let (first, rest) = terms.split_first()?;
-        Some(rest.iter().fold(*first, |sum, x| self.b.ins().iadd(sum, *x)))
-    }
-
-    /// A value and a constant of which this is the sum; the constant is 0 if there is no other.
-    pub fn without_constant(&self, i: Value) -> (Value, i64) {
-        let (mut from, mut constant) = (i, 0i64);
-        while let Some((x, c)) = self.shifted(from) {
-            (from, constant) = (x, constant.wrapping_add(c));
-        }
-        (from, constant)
-    }
-
-    /// The value and the constant of which this is the sum.
-    fn shifted(&self, i: Value) -> Option<(Value, i64)> {
-        let dfg = &self.b.func.dfg;
-        let InstructionData::Binary { opcode: Opcode::Iadd, args: [x, c] } =
-            dfg.insts[dfg.value_def(i).inst()?]
-        else {
-            return None;
-        };
-        Some((x, self.known(c)?))
-    }
-
-    /// An integer that is a constant.
-    pub fn known(&self, x: Value) -> Option<i64> {
-        let dfg = &self.b.func.dfg;
-        match dfg.insts[dfg.value_def(x).inst()?] {
-            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => Some(imm.bits()),
-            _ => None,
-        }
-    }
-
-    pub fn load(&mut self, base: Base, i: Value, flags: MemFlagsData) -> Value {
-        let (address, offset) = self.element_at(base, i);
-        self.load_at(base.prim, flags, address, offset)
-    }
-
-    /// The scalar at an address.
-    pub fn load_at(&mut self, prim: Prim, flags: MemFlagsData, address: Value, offset: i32) -> Value {
-        if prim != Prim::F16 {
-            return self.b.ins().load(clif_type(prim), flags, address, offset);
-        }
-        let bits = self.b.ins().uload16(types::I32, flags, address, offset);
-        half::expand(&mut self.b, bits)
-    }
-
-    /// Stores a scalar at an address.
-    pub fn store_at(&mut self, prim: Prim, x: Value, address: Value, offset: i32) {
-        if prim != Prim::F16 {
-            self.b.ins().store(output(), x, address, offset);
-            return;
-        }
-        let bits = half::compress(&mut self.b, x);
-        self.b.ins().istore16(output(), bits, address, offset);
-    }
-
-    pub fn store(&mut self, base: Base, i: Value, x: Value) {
-        let (address, offset) = self.element_at(base, i);
-        self.store_at(base.prim, x, address, offset);
-    }
-
-    fn check_stm(
-        &mut self,
-        cond: &Atom,
-        kind: &CheckKind,
-        args: &[Atom],
-        span: Span,
-    ) -> Result<(), Unsupported> {
-        let values = self.atoms(args)?;
-        let cond = match self.ranges.checked(cond, kind, args) {
-            Some(_) => self.b.ins().icmp(IntCC::UnsignedLessThan, values[0], values[1]),
-            None => self.atom(cond)?,
-        };
-        self.check(cond, kind, args, &values, span)
-    }
-
-    /// Leaves the function unless `cond` holds, or goes where the failure is found again.
-    pub fn check(
-        &mut self,
-        cond: Value,
-        kind: &CheckKind,
-        args: &[Atom],
-        values: &[Value],
-        span: Span,
-    ) -> Result<(), Unsupported> {
-        if let Some(escape) = self.exits.escape {
-            let ok = self.b.create_block();
-            self.b.ins().brif(cond, ok, &[], escape, &[]);
-            self.b.switch_to_block(ok);
-            return Ok(());
-        }
-        let number = self.checks.len() as i64;
-        let prims: Vec<Prim> = args.iter().map(|a| self.prim_of(a)).collect::<Result<_, _>>()?;
-        self.checks.push(KernelCheck { kind: kind.clone(), args: prims.clone(), span });
-        let (ok, failed) = (self.b.create_block(), self.b.create_block());
-        self.b.set_cold_block(failed);
-        self.b.ins().brif(cond, ok, &[], failed, &[]);
-        self.b.switch_to_block(failed);
-        let number = self.i64(number);
-        let (pos, error) = (self.word(self.exits.pos), self.word(self.exits.error));
-        self.b.ins().store(output(), number, error, offset_of!(ErrorRecord, check) as i32);
-        self.b.ins().store(output(), pos, error, offset_of!(ErrorRecord, pos) as i32);
-        for (i, (x, prim)) in values.iter().zip(prims).take(4).enumerate() {
-            self.store_at(prim, *x, error, (offset_of!(ErrorRecord, args) + 8 * i) as i32);
-        }
-        self.leave();
-        self.b.switch_to_block(ok);
-        Ok(())
-    }
-
-    fn prim_of(&self, a: &Atom) -> Result<Prim, Unsupported> {
-        match a {
-            Atom::Const(c) => Ok(c.prim()),
-            Atom::Var(v) => self.bound.prims.get(v).copied().ok_or_else(|| format!("v_{} has no type", v.0)),
-        }
-    }
-
-    /// Leaves the function if the run is to be stopped.
-    pub fn poll(&mut self) {
-        // Atomic, so that no pass takes it for a load that gives what it gave the last time.
-        let cancel = self.word(self.exits.cancel);
-        let flag = self.b.ins().atomic_load(types::I8, MemFlagsData::trusted(), cancel);
-        let on = self.b.create_block();
-        let (stop, is_new) = match self.exits.stop {
-            Some(stop) => (stop, false),
-            None => (self.b.create_block(), true),
-        };
-        self.b.ins().brif(flag, stop, &[], on, &[]);
-        if is_new {
-            self.exits.stop = Some(stop);
-            self.b.set_cold_block(stop);
-            self.b.switch_to_block(stop);
-            let (check, pos) = (self.i64(ErrorRecord::CANCELLED), self.i64(i64::MIN));
-            let error = self.word(self.exits.error);
-            self.b.ins().store(output(), check, error, offset_of!(ErrorRecord, check) as i32);
-            self.b.ins().store(output(), pos, error, offset_of!(ErrorRecord, pos) as i32);
-            self.leave();
-        }
-        self.b.switch_to_block(on);
     }
 
     fn branch(&mut self, cond: &Atom, then: &Body, other: &Body) -> Result<Vec<Value>, Unsupported> {

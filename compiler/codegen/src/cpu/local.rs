@@ -3,26 +3,18 @@
 //! Each kernel has its own copies of the functions it calls, so that their checks are the kernel's. A function takes
 //!
 //! ```text
-//! kept      address of what is the same for all calls that a kernel makes at a position
-//! …         its other parameters; for an array the address of its first element
+//! frame     address of the invariant arguments, see [`super::frame`]
+//! …         its other arguments; for an array the address of its first element
 //! rest      address for the results for which there are no registers, if there are such
 //! ```
 //!
-//! and returns a status, 1 after a failed check or cancellation, and its results. Kept are, in words of 64 bits,
-//!
-//! ```text
-//! lowest    address that the stack must stay above
-//! cancel    address of the cancellation flag
-//! error     address of the error record
-//! pos       position of the element, for errors
-//! …         parameters that calls only pass on
-//! ```
-//!
-//! The stack is memory that the thread keeps for such kernels. A function's call of itself in tail position is a jump.
+//! and returns a status, 1 after a failed check or cancellation, and its results. The stack is memory that the thread keeps for such kernels. A function's call of itself in tail position is a jump.
 
 use super::Compiler;
 use super::base_case::BaseCase;
-use super::emit::{Base, Bound, Emitter, Exits, Kept, Nest, Unsupported, Word, args, clif_type, output};
+use super::checks::Exits;
+use super::emit::{Base, Bound, Emitter, Nest, Unsupported, args, clif_type};
+use super::frame::{Invariant, Offsets, Word, offset};
 use super::lanes;
 use super::ranges::Ranges;
 use crate::{free, work};
@@ -33,9 +25,9 @@ use cranelift_module::{FuncId, Linkage, Module};
 use par_ir::core::{Body, Exp, Fun, FunId, Param, Stm};
 use par_ir::flat::Kernel;
 use par_ir::ty::Atom;
-use par_ir::{CheckKind, Span, Var};
+use par_ir::{CheckKind, Span};
 use par_runtime::plan::KernelCheck;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A function that a kernel may call: its code, and what may be asked before.
@@ -44,84 +36,10 @@ pub struct Callee {
     id: FuncId,
     returns: Rc<Returns>,
     base_case: Option<Rc<BaseCase>>,
-    /// Its parameters; where they are, if calls only pass them on.
-    params: Rc<Vec<(Param, Option<i32>)>>,
-    /// Bytes of what is kept.
-    kept: u32,
-}
-
-/// Offsets in what is kept.
-mod offset {
-    pub const LOWEST: i32 = 0;
-    pub const CANCEL: i32 = 8;
-    pub const ERROR: i32 = 16;
-    pub const POS: i32 = 24;
-    pub const PARAMETERS: i32 = 32;
-}
-
-/// Per function and parameter, where it is kept: only where all calls among the functions pass it on as it is.
-struct Places(HashMap<FunId, Vec<Option<i32>>>);
-
-impl Places {
-    fn of(ids: &[FunId], funs: &[Fun]) -> Places {
-        // Each in a word of its own, until calls say that it is another one's, or none's.
-        let mut next = offset::PARAMETERS;
-        let mut word = || {
-            next += 8;
-            Some(next - 8)
-        };
-        let own = |f: &FunId| (*f, funs[f.0 as usize].params.iter().map(|_| word()).collect());
-        let mut kept = Places(ids.iter().map(own).collect());
-        let mut calls = Vec::new();
-        for f in ids {
-            each_call(&funs[f.0 as usize].body, &mut |g, args| calls.push((*f, g, args)));
-        }
-        loop {
-            let before = kept.0.clone();
-            for (f, g, args) in &calls {
-                let params = &funs[f.0 as usize].params;
-                for (i, a) in args.iter().enumerate() {
-                    let own = params.iter().position(|p| Atom::Var(p.var) == *a);
-                    kept.pass(own.and_then(|own| kept.0[f][own]), *g, i);
-                }
-            }
-            if kept.0 == before {
-                return kept;
-            }
-        }
-    }
-
-    /// A call passes what is in a word as a parameter.
-    fn pass(&mut self, from: Option<i32>, g: FunId, i: usize) {
-        let Some(to) = self.0[&g][i].filter(|to| from != Some(*to)) else { return };
-        // Two parameters of one function are two words.
-        let differ = |words: &Vec<Option<i32>>| words.contains(&from) && words.contains(&Some(to));
-        if from.is_none() || self.0.values().any(differ) {
-            self.0.get_mut(&g).expect("a function that is called")[i] = None;
-        } else {
-            self.0.values_mut().flatten().filter(|w| **w == Some(to)).for_each(|w| *w = from);
-        }
-    }
-
-    /// The parameters of a function, with where they are.
-    fn parameters(&self, f: FunId, fun: &Fun) -> Vec<(Param, Option<i32>)> {
-        fun.params.iter().cloned().zip(self.0[&f].iter().copied()).collect()
-    }
-
-    /// Bytes of all that is kept.
-    fn bytes(&self) -> u32 {
-        let last = self.0.values().flatten().flatten().max();
-        (last.map_or(offset::PARAMETERS, |at| at + 8)) as u32
-    }
-}
-
-fn each_call<'b>(body: &'b Body, f: &mut dyn FnMut(FunId, &'b [Atom])) {
-    for stm in &body.stms {
-        if let Exp::Call(g, args) = &stm.exp {
-            f(*g, args);
-        }
-        stm.exp.own_bodies().into_iter().for_each(|b| each_call(b, f));
-    }
+    /// Its parameters, with the offsets of those that are in the frame.
+    pub params: Rc<Vec<(Param, Option<i32>)>>,
+    /// Bytes of the frame.
+    pub frame: u32,
 }
 
 /// Results of a local function: their types, and which are left in memory, each in eight bytes.
@@ -160,12 +78,12 @@ pub type Callees = HashMap<FunId, Callee>;
 
 /// State that an emitter needs to call local functions, and to leave the function it emits.
 pub struct Calls {
-    callees: Callees,
+    pub callees: Callees,
     references: HashMap<FunId, FuncRef>,
     /// Lowest address for the stack.
-    lowest: Option<Word>,
-    /// The address of what is kept, if this is a local function.
-    kept: Option<Value>,
+    pub lowest: Option<Word>,
+    /// The address of the frame, if this is a local function.
+    pub frame: Option<Value>,
     /// The results, if this is a local function, and the address for those without registers.
     returns: Option<(Rc<Returns>, Option<Value>)>,
     /// The function itself, and where it starts again with other arguments.
@@ -178,7 +96,7 @@ impl Calls {
     /// For a function of a kernel itself.
     pub fn of_kernel(callees: &Callees) -> Calls {
         let (callees, references) = (callees.clone(), HashMap::new());
-        Calls { callees, references, lowest: None, kept: None, returns: None, start: None, failed: None }
+        Calls { callees, references, lowest: None, frame: None, returns: None, start: None, failed: None }
     }
 
     /// True if anything is called.
@@ -197,18 +115,18 @@ impl<M: Module> Compiler<'_, M> {
     ) -> Result<Callees, String> {
         let funs = free::callees(kernel, self.locals);
         let mut callees = Callees::new();
-        let kept = Places::of(&funs, self.locals);
+        let offsets = Offsets::of(&funs, self.locals);
         for f in &funs {
             let fun = &self.locals[f.0 as usize];
             let symbol = format!("{name}_{}_{}", fun.name, f.0);
             let returns = Rc::new(Returns::of(fun));
-            let params = Rc::new(kept.parameters(*f, fun));
+            let params = Rc::new(offsets.parameters(*f, fun));
             let signature = self.local_signature(&params, &returns);
             let id = self.module.declare_function(&symbol, Linkage::Local, &signature);
             // What is counted is counted by the function.
             let base_case = if self.counting { None } else { BaseCase::of(fun).map(Rc::new) };
             let id = id.map_err(|e| format!("{symbol}: {e:?}"))?;
-            callees.insert(*f, Callee { id, returns, base_case, params, kept: kept.bytes() });
+            callees.insert(*f, Callee { id, returns, base_case, params, frame: offsets.bytes() });
         }
         for f in funs {
             self.local(f, name, &callees, checks)?;
@@ -219,7 +137,7 @@ impl<M: Module> Compiler<'_, M> {
     fn local_signature(&self, params: &[(Param, Option<i32>)], returns: &Returns) -> Signature {
         let mut signature = Signature::new(CallConv::Tail);
         signature.params.push(AbiParam::new(types::I64));
-        signature.params.extend(given(params).map(|p| AbiParam::new(param_type(p))));
+        signature.params.extend(varying(params).map(|p| AbiParam::new(param_type(p))));
         signature.params.extend((returns.bytes() > 0).then(|| AbiParam::new(types::I64)));
         signature.returns.push(AbiParam::new(types::I8));
         signature.returns.extend(returns.in_registers().map(AbiParam::new));
@@ -246,20 +164,20 @@ impl<M: Module> Compiler<'_, M> {
         let values = b.block_params(entry).to_vec();
         let start = b.create_block();
         let operands: Vec<Value> =
-            given(params).map(|p| b.append_block_param(start, param_type(p))).collect();
-        let (kept, (own, rest)) = (values[0], values[1..].split_at(operands.len()));
+            varying(params).map(|p| b.append_block_param(start, param_type(p))).collect();
+        let (frame, (own, rest)) = (values[0], values[1..].split_at(operands.len()));
         b.ins().jump(start, &args(own));
         b.switch_to_block(start);
-        let word = |offset| Word::Memory(kept, offset);
+        let word = |offset| Word::Memory(frame, offset);
         let mut calls = Calls::of_kernel(callees);
         calls.lowest = Some(word(offset::LOWEST));
-        calls.kept = Some(kept);
+        calls.frame = Some(frame);
         calls.start = Some((f, start));
         calls.returns = Some((returns.clone(), rest.first().copied()));
-        let passed_on = callees.values().flat_map(|callee| callee.params.iter());
-        let passed_on = passed_on.filter_map(|(p, at)| {
+        let params_of_all = callees.values().flat_map(|callee| callee.params.iter());
+        let invariants = params_of_all.filter_map(|(p, at)| {
             let (word, prim) = (word((*at)?), p.ty.prim());
-            Some((p.var, Kept { word, prim, is_array: !p.ty.is_scalar() }))
+            Some((p.var, Invariant { word, prim, is_array: !p.ty.is_scalar() }))
         });
         let mut e = Emitter {
             b,
@@ -268,7 +186,7 @@ impl<M: Module> Compiler<'_, M> {
             fresh: &self.fresh,
             facts: &self.facts,
             checks,
-            bound: Bound { kept: passed_on.collect(), ..Bound::default() },
+            bound: Bound { invariants: invariants.collect(), ..Bound::default() },
             exits: Exits::new(word(offset::POS), word(offset::ERROR), word(offset::CANCEL)),
             nest: Nest::default(),
             references: HashMap::new(),
@@ -278,8 +196,8 @@ impl<M: Module> Compiler<'_, M> {
             widths: Default::default(),
             counting: self.counting,
         };
-        e.bound.prims.extend(e.bound.kept.iter().map(|(v, kept)| (*v, kept.prim)));
-        e.bind_params(given(params), &operands);
+        e.bound.prims.extend(e.bound.invariants.iter().map(|(v, a)| (*v, a.prim)));
+        e.bind_params(varying(params), &operands);
         e.poll();
         e.tail(&fun.body)?;
         e.b.seal_all_blocks();
@@ -313,7 +231,7 @@ impl Emitter<'_> {
         self.b.ins().return_(&results);
     }
 
-    /// Binds a local function's parameters.
+    /// Binds parameters of a local function.
     pub fn bind_params<'p>(&mut self, params: impl Iterator<Item = &'p Param>, operands: &[Value]) {
         for (p, x) in params.zip(operands) {
             let prim = p.ty.prim();
@@ -326,78 +244,22 @@ impl Emitter<'_> {
         }
     }
 
-    /// What a callee is given: scalars, and addresses of arrays. In a local function, what is kept is not given again.
+    /// The parameters that a call here takes arguments for, with their places: in a local function, those in the frame are not among them.
+    pub fn parameters(&self, f: FunId) -> Vec<(usize, Param)> {
+        let in_function = self.calls.frame.is_some();
+        let all = self.calls.callees[&f].params.iter().enumerate();
+        let taken = all.filter(|(_, (_, at))| !(in_function && at.is_some()));
+        taken.map(|(i, (p, _))| (i, p.clone())).collect()
+    }
+
+    /// The arguments for these parameters: scalars, and addresses of arrays.
     fn arguments(&mut self, f: FunId, xs: &[Atom]) -> Result<Vec<Value>, Unsupported> {
-        let callee = self.calls.callees.get(&f).ok_or("a call of a function that is not compiled")?;
-        let (params, inside) = (callee.params.clone(), self.calls.kept.is_some());
-        let given = params.iter().zip(xs).filter(|((_, at), _)| !(inside && at.is_some()));
-        given.map(|((p, _), x)| self.argument(p, x)).collect()
-    }
-
-    /// Runs something with what is kept of some variables in registers: loops read it often, and groups of lanes from there only.
-    pub fn with_in_registers<T>(
-        &mut self,
-        used: &BTreeSet<Var>,
-        run: impl FnOnce(&mut Self) -> Result<T, Unsupported>,
-    ) -> Result<T, Unsupported> {
-        let is_bound = |v: &Var| self.bound.scalars.contains_key(v) || self.bound.arrays.contains_key(v);
-        let wanted: Vec<Var> =
-            used.iter().filter(|v| self.bound.kept.contains_key(v) && !is_bound(v)).copied().collect();
-        for v in &wanted {
-            if self.bound.kept[v].is_array {
-                let base = self.base(*v)?;
-                self.bound.arrays.insert(*v, base);
-            } else {
-                let x = self.atom(&(*v).into())?;
-                self.bound.scalars.insert(*v, x);
-            }
-        }
-        let result = run(self);
-        wanted.iter().for_each(|v| _ = (self.bound.scalars.remove(v), self.bound.arrays.remove(v)));
-        result
-    }
-
-    /// The parameters that [`Self::arguments`] gives values for.
-    pub fn operands_of(&self, f: FunId) -> Vec<Param> {
-        let inside = self.calls.kept.is_some();
-        let params = self.calls.callees[&f].params.iter();
-        params.filter(|(_, at)| !(inside && at.is_some())).map(|(p, _)| p.clone()).collect()
-    }
-
-    fn argument(&mut self, p: &Param, x: &Atom) -> Result<Value, Unsupported> {
-        match x {
-            Atom::Var(v) if !p.ty.is_scalar() => Ok(self.base(*v)?.address),
-            _ => self.atom(x),
-        }
-    }
-
-    /// Keeps what is the same for all calls that this one leads to: its address, and the other operands.
-    fn keep(&mut self, f: FunId, operands: &[Value]) -> Result<(Value, Vec<Value>), Unsupported> {
-        if let Some(kept) = self.calls.kept {
-            return Ok((kept, operands.to_vec()));
-        }
-        let Callee { params, kept: bytes, .. } = self.calls.callees[&f].clone();
-        let slot = self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3));
-        let kept = self.b.ins().stack_addr(types::I64, slot, 0);
-        let words = [
-            (self.calls.lowest.ok_or("a call outside of what may call")?, offset::LOWEST),
-            (self.exits.cancel, offset::CANCEL),
-            (self.exits.error, offset::ERROR),
-            (self.exits.pos, offset::POS),
-        ];
-        for (word, at) in words {
-            let x = self.word(word);
-            self.b.ins().store(output(), x, kept, at);
-        }
-        let mut given = Vec::new();
-        for ((p, at), x) in params.iter().zip(operands) {
-            match at {
-                Some(at) if p.ty.is_scalar() => self.store_at(p.ty.prim(), *x, kept, *at),
-                Some(at) => _ = self.b.ins().store(output(), *x, kept, *at),
-                None => given.push(*x),
-            }
-        }
-        Ok((kept, given))
+        let parameters = self.parameters(f);
+        let argument = |(i, p): (usize, Param)| match xs[i] {
+            Atom::Var(v) if !p.ty.is_scalar() => Ok(self.base(v)?.address),
+            x => self.atom(&x),
+        };
+        parameters.into_iter().map(argument).collect()
     }
 
     /// A function's body: results are returned, a last call of the function itself starts it again.
@@ -477,7 +339,7 @@ impl Emitter<'_> {
         operands: &[Value],
         span: Span,
     ) -> Result<Vec<Value>, Unsupported> {
-        let (kept, given) = self.keep(f, operands)?;
+        let (frame, varying) = self.frame_for(f, operands)?;
         let lowest = self.calls.lowest.ok_or("a call outside of what may call")?;
         let lowest = self.word(lowest);
         let here = self.b.ins().get_stack_pointer(types::I64);
@@ -490,7 +352,7 @@ impl Emitter<'_> {
             let slot = self.b.create_sized_stack_slot(slot);
             self.b.ins().stack_addr(types::I64, slot, 0)
         });
-        let mut all = [&[kept], given.as_slice()].concat();
+        let mut all = [&[frame], varying.as_slice()].concat();
         all.extend(rest);
         let call = self.b.ins().call(callee, &all);
         let given = self.b.inst_results(call).to_vec();
@@ -533,8 +395,8 @@ impl Emitter<'_> {
     }
 }
 
-/// The parameters that are given with each call.
-fn given(params: &[(Param, Option<i32>)]) -> impl Iterator<Item = &Param> {
+/// The parameters that are not in the frame.
+fn varying(params: &[(Param, Option<i32>)]) -> impl Iterator<Item = &Param> {
     params.iter().filter(|(_, at)| at.is_none()).map(|(p, _)| p)
 }
 
@@ -545,54 +407,4 @@ fn param_type(p: &Param) -> Type {
 fn has_call(body: &Body) -> bool {
     let calls = |s: &Stm| matches!(s.exp, Exp::Call(..)) || s.exp.bodies().into_iter().any(has_call);
     body.stms.iter().any(calls)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Places, offset};
-    use par_ir::core::FunId;
-    use par_ir::parse::parse_flat;
-
-    /// Per function, the words of its parameters from the first on.
-    fn words(text: &str) -> Vec<Vec<Option<i32>>> {
-        let program = parse_flat(text).expect("a program");
-        let ids: Vec<FunId> = (0..program.locals.len() as u32).map(FunId).collect();
-        let kept = Places::of(&ids, &program.locals);
-        let word = |at: &Option<i32>| at.map(|at| (at - offset::PARAMETERS) / 8);
-        ids.iter().map(|f| kept.0[f].iter().map(word).collect()).collect()
-    }
-
-    #[test]
-    fn what_calls_only_pass_on_is_kept() {
-        let one = "local fun f@0 (a_0: i64, xs_1: [0i64]f64, n_2: i64) -> (r_3: i64) {
-             let (m_4: i64) = sub.i64(n_2, 1i64)
-             let (x_5: i64) = call @0 (a_0, xs_1, m_4)
-             in (x_5)
-           }";
-        assert_eq!(words(one), [vec![Some(0), Some(1), None]]);
-    }
-
-    #[test]
-    fn a_parameter_is_kept_where_another_function_has_it() {
-        let two = "local fun f@0 (a_0: i64, b_1: i64) -> (r_2: i64) {
-             let (x_3: i64) = call @1 (b_1, a_0, 1i64)
-             in (x_3)
-           }
-           local fun g@1 (c_4: i64, d_5: i64, e_6: i64) -> (r_7: i64) {
-             let (y_8: i64) = call @0 (d_5, c_4)
-             in (y_8)
-           }";
-        let found = words(two);
-        assert_eq!(found[1], [found[0][1], found[0][0], None]);
-        assert!(found[0][0].is_some() && found[0][1].is_some() && found[0][0] != found[0][1]);
-    }
-
-    #[test]
-    fn parameters_that_are_exchanged_are_not_kept() {
-        let turned = "local fun f@0 (a_0: i64, b_1: i64, c_2: i64) -> (r_3: i64) {
-             let (x_4: i64) = call @0 (b_1, a_0, c_2)
-             in (x_4)
-           }";
-        assert_eq!(words(turned), [vec![None, None, Some(2)]]);
-    }
 }

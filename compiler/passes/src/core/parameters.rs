@@ -69,8 +69,8 @@ fn known_parameters(program: &Program) -> Vec<Vec<Known>> {
                 Atom::Const(_) => Known::Constant(*a),
                 Atom::Var(v) => own.get(v).copied().unwrap_or(Known::Varies),
             };
-            each_call(&fun.body, &mut |callee, args| {
-                for (k, a) in known[callee].iter_mut().zip(args) {
+            fun.body.each_call(&mut |callee, args| {
+                for (k, a) in known[callee.0 as usize].iter_mut().zip(args) {
                     *k = k.join(value(a));
                 }
             });
@@ -78,15 +78,6 @@ fn known_parameters(program: &Program) -> Vec<Vec<Known>> {
         if known == before {
             return known;
         }
-    }
-}
-
-fn each_call(body: &Body, f: &mut dyn FnMut(usize, &[Atom])) {
-    for stm in &body.stms {
-        if let Exp::Call(fun, args) = &stm.exp {
-            f(fun.0 as usize, args);
-        }
-        deeper(|| stm.exp.for_each_body(|b| each_call(b, f)));
     }
 }
 

@@ -196,25 +196,25 @@ impl Views {
 impl Flattener<'_> {
     /// True if a kernel may call a function with these arguments, because nothing in it is parallel.
     pub(crate) fn calls_local(&self, fun: FunId, args: &[Atom]) -> bool {
-        self.locals.has(fun) && self.all_lie_somewhere(fun, args)
+        self.locals.has(fun) && self.all_contiguous(fun, args)
     }
 
     /// True if a kernel may call a function with these arguments by its sequential version.
     pub(crate) fn calls_version(&self, fun: FunId, args: &[Atom]) -> bool {
-        self.locals.has_version(fun) && self.all_lie_somewhere(fun, args)
+        self.locals.has_version(fun) && self.all_contiguous(fun, args)
     }
 
-    /// True if the arrays among arguments lie somewhere, their elements one after the other.
-    fn all_lie_somewhere(&self, fun: FunId, args: &[Atom]) -> bool {
+    /// True if the arrays among arguments are contiguous.
+    fn all_contiguous(&self, fun: FunId, args: &[Atom]) -> bool {
         let params = &self.facts.source.funs[fun.0 as usize].params;
         params.iter().zip(args).all(|(p, a)| match a {
-            Atom::Var(v) if !p.ty.is_scalar() => self.lies_somewhere(self.facts.views.root(*v), p.ty.rank()),
+            Atom::Var(v) if !p.ty.is_scalar() => self.is_contiguous(self.facts.views.root(*v), p.ty.rank()),
             _ => true,
         })
     }
 
-    /// True if rows of this rank of an array are elements of one array of FLAT, one after the other.
-    fn lies_somewhere(&self, v: Var, rank: usize) -> bool {
+    /// True if rows of this rank of an array are contiguous in one array of FLAT.
+    fn is_contiguous(&self, v: Var, rank: usize) -> bool {
         let (Some(Rep::Array(arr)), Some(ty)) = (self.env.get(&v), self.types.get(&v)) else { return false };
         let outer = ty.rank() - rank;
         let (before, inner) = arr.inner.split_at(outer);
@@ -241,12 +241,12 @@ impl Flattener<'_> {
         for (p, a) in params.iter().zip(args) {
             match self.rep(*a) {
                 Rep::Array(Arr { src, start, stride: None, .. }) if !p.ty.is_scalar() => {
-                    let lies_in = match src {
+                    let data = match src {
                         Src::Data(data, _) => data,
                         Src::Desc(d) => self.builder.offsets(d),
-                        _ => unreachable!("it lies somewhere"),
+                        _ => unreachable!("it is contiguous"),
                     };
-                    given.push(lies_in.into());
+                    given.push(data.into());
                     if rows_of(&p.ty).is_none() {
                         given.push(self.eval_checked(g, &start));
                     }
@@ -328,7 +328,7 @@ pub(crate) fn calls(body: &Body) -> bool {
 
 fn all_calls(body: &Body, holds: &dyn Fn(FunId) -> bool) -> bool {
     let mut all = true;
-    each_call(body, &mut |f| all &= holds(f));
+    body.each_call(&mut |f, _| all &= holds(f));
     all
 }
 
@@ -336,7 +336,7 @@ fn all_calls(body: &Body, holds: &dyn Fn(FunId) -> bool) -> bool {
 pub(crate) fn reachable(program: &Program) -> Vec<HashSet<FunId>> {
     let callees = |f: &Fun| {
         let mut found = HashSet::new();
-        each_call(&f.body, &mut |g| found.extend([g]));
+        f.body.each_call(&mut |g, _| found.extend([g]));
         found
     };
     let mut all: Vec<HashSet<FunId>> = program.funs.iter().map(callees).collect();
@@ -349,15 +349,5 @@ pub(crate) fn reachable(program: &Program) -> Vec<HashSet<FunId>> {
             return all;
         }
         all = next;
-    }
-}
-
-/// Calls a function on the target of every call in a body.
-fn each_call(body: &Body, f: &mut dyn FnMut(FunId)) {
-    for stm in &body.stms {
-        if let Exp::Call(fun, _) = stm.exp {
-            f(fun);
-        }
-        stm.exp.for_each_body(|b| each_call(b, f));
     }
 }

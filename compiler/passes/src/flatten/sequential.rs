@@ -6,7 +6,7 @@
 //! r  = reduce n (xs) (\ x -> x) (+) 0   ==>                              in s + y }
 //! ```
 //!
-//! A map over a few rows that have names or are read by number, which independent calls become, is its rows one after the other again.
+//! A map over a literal, or one whose results are read at constant indices, is unrolled: merged calls are single ones again.
 //!
 //! An array that is read once, by the operator that follows, never exists. One of its elements may be read before: the first one, where something is compared with it. Arrays from outside the body are read where they are. A
 //! body that makes any other array has no sequential version.
@@ -30,7 +30,7 @@ enum Delayed {
     Stored(Var),
     Map(Vec<Delayed>, Lambda),
     Rows(Box<Rows>),
-    /// Elements, or rows, that are all there. It is read at constants only.
+    /// Elements or rows that are variables or constants. It is indexed with constants only.
     Literal(Vec<Atom>),
 }
 
@@ -96,7 +96,7 @@ impl Rewriter<'_> {
             let rest = &body.stms[i + 1..];
             self.stm(stm, rest, &body.results, &mut stms)?;
         }
-        self.are_there(&body.results).then(|| Body { stms, results: body.results.clone() })
+        self.exist(&body.results).then(|| Body { stms, results: body.results.clone() })
     }
 
     fn stm(&mut self, stm: &Stm, rest: &[Stm], results: &[Atom], out: &mut Vec<Stm>) -> Option<()> {
@@ -107,11 +107,11 @@ impl Rewriter<'_> {
                 read_once(stm, rest, results)?;
                 self.rows(stm, *width, inputs, lam)
             }
-            Exp::Literal(rows, _) if self.are_there(rows) => self.delay(stm, Delayed::Literal(rows.clone())),
+            Exp::Literal(rows, _) if self.exist(rows) => self.delay(stm, Delayed::Literal(rows.clone())),
             // The lengths of rows.
             Exp::MakeDesc(lens) if self.is_literal(lens) => self.delay(stm, self.arrays[lens].clone()),
-            Exp::Map { width, inputs, lam } if self.is_one_by_one(stm, *width, inputs, rest) => {
-                self.one_by_one(stm, width.as_i64()?, (inputs, lam), out)
+            Exp::Map { width, inputs, lam } if self.is_unrolled(stm, *width, inputs, rest) => {
+                self.unrolled(stm, width.as_i64()?, (inputs, lam), out)
             }
             Exp::Flatten(v) => match self.arrays.remove(v)? {
                 Delayed::Rows(mut rows) => {
@@ -171,8 +171,8 @@ impl Rewriter<'_> {
         Some(())
     }
 
-    /// True if no operand is an array that never exists.
-    fn are_there(&self, atoms: &[Atom]) -> bool {
+    /// True if all operands exist: none is a delayed array.
+    fn exist(&self, atoms: &[Atom]) -> bool {
         atoms.iter().all(|a| a.var().is_none_or(|v| !self.arrays.contains_key(&v)))
     }
 
@@ -180,18 +180,18 @@ impl Rewriter<'_> {
         matches!(self.arrays.get(v), Some(Delayed::Literal(_)))
     }
 
-    /// True for a map over a few rows that have names, or whose results are read by number.
-    fn is_one_by_one(&self, stm: &Stm, width: Atom, inputs: &[Var], rest: &[Stm]) -> bool {
+    /// True for a map over a few elements that is over a literal, or whose results are read at constant indices only.
+    fn is_unrolled(&self, stm: &Stm, width: Atom, inputs: &[Var], rest: &[Stm]) -> bool {
         let few = width.as_i64().is_some_and(|n| n <= tuning::TINY_ELEMENTS as i64);
-        let by_number = |p: &Param| {
+        let at_constants = |p: &Param| {
             let uses: usize = rest.iter().map(|s| s.uses_of(p.var)).sum();
             uses == reads_at_constants(rest, p.var)
         };
-        few && (inputs.iter().any(|v| self.is_literal(v)) || stm.pat.iter().all(by_number))
+        few && (inputs.iter().any(|v| self.is_literal(v)) || stm.pat.iter().all(at_constants))
     }
 
-    /// A map over a few rows.
-    fn one_by_one(
+    /// The iterations of a map over a few elements.
+    fn unrolled(
         &mut self,
         stm: &Stm,
         width: i64,

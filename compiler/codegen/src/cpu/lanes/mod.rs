@@ -57,7 +57,7 @@ mod whole;
 use super::emit::{Base, Emitter, Unsupported, args};
 use super::kernel::KernelInfo;
 use super::loops::has_loop;
-use crate::free::{calls, for_each_use};
+use crate::free::for_each_use;
 use body::Row;
 use class::{Classes, Indices};
 pub use cost::{BYTES, WIDEST};
@@ -305,7 +305,7 @@ pub fn obstacle(info: &KernelInfo) -> &'static str {
         _ => None,
     };
     let mut called = Vec::new();
-    calls(&kernel.body, &mut called);
+    kernel.body.callees(&mut called);
     let updates = |outs: &[Out]| outs.iter().any(|o| matches!(o, Out::Own { .. }));
     match &kernel.kind {
         _ if !called.is_empty() => "each position calls a function",
