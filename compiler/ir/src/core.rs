@@ -114,6 +114,18 @@ impl Lambda {
         let body = Body { stms: vec![Stm { pat: vec![c], exp, span }], results };
         Lambda { params: vec![a, b], body, ret: vec![ty], schedule: Schedule::Free }
     }
+
+    /// Operators of scalars as one function of two tuples.
+    pub fn of_operators(ops: &[(BinOp, Prim)], span: Span, vars: &mut Vars) -> Lambda {
+        let all: Vec<Lambda> =
+            ops.iter().map(|(op, prim)| Lambda::of_operator(*op, *prim, span, vars)).collect();
+        let side = |k: usize| all.iter().map(move |l| l.params[k].clone());
+        let params = side(0).chain(side(1)).collect();
+        let stms = all.iter().flat_map(|l| l.body.stms.clone()).collect();
+        let results = all.iter().map(|l| l.body.results[0]).collect();
+        let ret = ops.iter().map(|(_, prim)| Type::scalar(*prim)).collect();
+        Lambda { params, body: Body { stms, results }, ret, schedule: Schedule::Free }
+    }
 }
 
 /// How a parallel operator works on its rows.

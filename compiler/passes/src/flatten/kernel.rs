@@ -67,7 +67,7 @@ pub(crate) struct Group {
     /// The index inside the row.
     inner: Var,
     /// The level above, if the space has rows.
-    rows: Option<LevelId>,
+    pub rows: Option<LevelId>,
     /// The levels above that are dimensions of the space too, outermost first, each with its index; none if that is only `rows`.
     outer: Vec<(LevelId, Var)>,
     prologue: KScope,

@@ -13,16 +13,18 @@
 
 use super::by_position::{OneByOne, one_by_one};
 use super::choices::Measure;
+use super::ex::Ex;
 use super::local::has_operators;
 use super::nest::{LevelId, ROOT};
 use super::rep::Rep;
 use super::{Flattener, Result, Target, Versions};
-use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
-use par_ir::flat::{self, Op, Ty, VersionChoice};
+use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
+use par_ir::flat::{self, KernelKind, Op, Ty, VersionChoice};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::tuning;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Prim, PrimOp, Var};
+use std::rc::Rc;
 
 impl Flattener<'_> {
     /// Flattens a loop with the choice between both versions, if it has both.
@@ -71,18 +73,39 @@ impl Flattener<'_> {
     ) -> (Atom, VersionChoice) {
         let many = self.are_many_and_small(level, one, stm.pat.len(), least);
         let most = self.threshold(stm.span, Measure::Iterations).saturating_mul(tuning::POSITIONS_LITTLE);
-        let is_known = |a: Atom| self.ex(a).is_of_host();
-        let work = one.sizes.work.filter(|w| is_known(w.0) && is_known(w.1) && most != i64::MAX);
-        let Some((work, launches)) = work else {
+        let Some((work, launches)) = one.sizes.work.filter(|_| most != i64::MAX) else {
             return (many, VersionChoice::Positions { least, most: None });
         };
-        let (work, launches) = (self.host_atom(work), self.host_atom(launches));
-        let n = self.count(level);
-        let all = self.builder.host_op(BinOp::Mul, n, work);
+        let (all, launches) = self.of_all_positions(level, self.ex(work), self.ex(launches));
         let little = self.does_little((all, launches), most);
         let either = Op::Prim(PrimOp::Bin(BinOp::Or, Prim::Bool), vec![many, little]);
         let either = self.builder.bind("by_position", Ty::Scalar(Prim::Bool), either);
         (either.into(), VersionChoice::Positions { least, most: Some(most) })
+    }
+
+    /// Work of all positions, and the launches of the flat version, which are those of the position that needs most.
+    fn of_all_positions(&mut self, level: LevelId, work: Ex, launches: Ex) -> (Atom, Atom) {
+        if work.is_of_host() && launches.is_of_host() {
+            let (work, n) = (self.host(&work), self.count(level));
+            return (self.builder.host_op(BinOp::Mul, n, work), self.host(&launches));
+        }
+        let mut g = self.group_at(level);
+        let results = [work, launches].map(|ex| self.eval(&mut g, &ex)).to_vec();
+        let ops = [BinOp::Add, BinOp::Max].map(|op| (op, Prim::I64));
+        let op = Lambda::of_operators(&ops, self.builder.span, &mut self.builder.vars);
+        let kind = KernelKind::Reduce { op, neutral: vec![Atom::i64(0); 2] };
+        let [work, launches] = ["work", "launches"].map(|name| self.builder.vars.fresh(name));
+        let pat = [work, launches].map(|var| flat::Param { var, ty: Ty::Array(Prim::I64) }).to_vec();
+        let rows = g.rows;
+        self.finish(g, kind, results, pat);
+        match rows {
+            None => (self.read(work, Prim::I64, Atom::i64(0)), self.read(launches, Prim::I64, Atom::i64(0))),
+            Some(rows) => {
+                let [work, launches] =
+                    [work, launches].map(|v| Ex::Load(v, Prim::I64, Rc::new(Ex::Pos(rows))));
+                self.of_all_positions(rows, work, launches)
+            }
+        }
     }
 
     /// True if statements use nothing that differs between positions.

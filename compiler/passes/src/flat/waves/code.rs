@@ -4,7 +4,7 @@ use super::Bounds;
 use super::find::{Wave, is_choice};
 use par_ir::access::{Access, Facts, Symbol};
 use par_ir::build::{Host, Statements};
-use par_ir::core::{self, At, Body, Exp, Lambda, LoopForm, Param, Schedule};
+use par_ir::core::{self, At, Body, Exp, Lambda, LoopForm, Param};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Op, Out, Space};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
@@ -227,8 +227,9 @@ impl Wave<'_> {
         let results = [(now.first, none), (now.end, all), (low, none), (high, all)];
         let results = results.map(|(x, neutral)| c.select(is_empty, neutral, x));
         let body = std::mem::take(&mut c.code).results([vec![holds], results.to_vec()].concat());
+        let bounds = [BinOp::Min, BinOp::Max, BinOp::Min, BinOp::Max].map(|op| (op, Prim::I64));
         let kind = KernelKind::Reduce {
-            op: together(span, vars),
+            op: Lambda::of_operators(&[&[(BinOp::And, Prim::Bool)], &bounds[..]].concat(), span, vars),
             neutral: vec![Atom::bool(true), none, all, none, all],
         };
         let space = Space::flat(self.bound);
@@ -343,21 +344,4 @@ fn with_row(mut body: Body, row: Atom, counter: Var) -> Body {
         }
     }
     body
-}
-
-/// All, least, most, least, most.
-fn together(span: Span, vars: &mut Vars) -> Lambda {
-    let ops = [BinOp::And, BinOp::Min, BinOp::Max, BinOp::Min, BinOp::Max];
-    let ty = |op: &BinOp| if *op == BinOp::And { Type::BOOL } else { Type::I64 };
-    let mut params = || ops.iter().map(|op| Param { var: vars.fresh("x"), ty: ty(op) }).collect::<Vec<_>>();
-    let (xs, ys) = (params(), params());
-    let mut code = Statements::new(span);
-    let each = ops.iter().zip(xs.iter().zip(&ys));
-    let results = each.map(|(op, (x, y))| {
-        let prim = x.ty.prim();
-        code.prim("both", PrimOp::Bin(*op, prim), vec![x.var.into(), y.var.into()], vars)
-    });
-    let results = results.collect();
-    let ret = ops.iter().map(ty).collect();
-    Lambda { params: [xs, ys].concat(), body: code.results(results), ret, schedule: Schedule::Free }
 }

@@ -218,7 +218,8 @@ impl Measure<'_> {
         let body = code.results(sums.iter().map(|s| s.1.1).collect());
         let param = Param { var: index, ty: Type::I64 };
         let lam = Lambda { params: vec![param], body, ret: i64s.clone(), schedule: Default::default() };
-        let op = together(sums, span, vars);
+        let ops: Vec<(BinOp, Prim)> = sums.iter().map(|s| (s.0, Prim::I64)).collect();
+        let op = Lambda::of_operators(&ops, span, vars);
         let pat: Vec<Param> =
             sums.iter().map(|_| Param { var: vars.fresh("total"), ty: Type::I64 }).collect();
         let results = pat.iter().map(|p| (0, p.var.into())).collect();
@@ -250,17 +251,6 @@ impl Measure<'_> {
         self.values.code(depth).stms.push(stm);
         totals
     }
-}
-
-/// One operator of several.
-fn together(sums: &[(BinOp, Known)], span: par_ir::Span, vars: &mut Vars) -> Lambda {
-    let all: Vec<Lambda> = sums.iter().map(|s| Lambda::of_operator(s.0, Prim::I64, span, vars)).collect();
-    let side = |k: usize| all.iter().map(move |l| l.params[k].clone());
-    let params = side(0).chain(side(1)).collect();
-    let stms = all.iter().flat_map(|l| l.body.stms.clone()).collect();
-    let results = all.iter().map(|l| l.body.results[0]).collect();
-    let ret = vec![Type::I64; sums.len()];
-    Lambda { params, body: Body { stms, results }, ret, schedule: Default::default() }
 }
 
 /// Penalty of sequential code against vectors for an element, in operators of a map.
