@@ -57,6 +57,19 @@ fn rows_that_shrink_take_no_launch_per_iteration() {
     launches_stay(&at(text, [5, 50]));
 }
 
+/// A few short rows of different lengths, too, by the work that all have together: it grows with the rows, and then no further.
+#[test]
+fn few_ragged_rows_take_no_launch_per_iteration() {
+    let text = "entry main (n: i64) : []i64 =
+      let prefixes i = loop xs = map rnd (iota (i * 7 % 23)) for k < n do
+        map (% 100) (scan (+) k (map2 (*) xs (iota (length xs))))
+      in map (\\i -> i64.sum (prefixes i)) (iota 3)";
+    launches_stay(&at(text, [5, 50]));
+    let long = text.replace("i * 7 % 23", "i * 70000 + 23");
+    let [few, many] = at(&long, [2, 6]);
+    assert!(many.launches >= few.launches + 4, "{} launches after {}", many.launches, few.launches);
+}
+
 #[test]
 fn rows_that_a_branch_only_names_are_not_copied() {
     let text = "entry main (n: i64) (m: i64) : i64 =
