@@ -113,3 +113,49 @@ fn maps_over_lengths_of_rows_are_not_split() {
     assert!(shown("[%n]i64").contains("slice"));
     assert!(!shown("[%n]desc").contains("slice"));
 }
+
+/// A step that replaces elements where conditions hold on both indices, of a version of the state with an update.
+fn step_of_a_part(condition: &str, after: &str) -> String {
+    split(&format!(
+        "fun f@0 (%n: i64, %m: i64, %a: [%n][%m]f64) -> (%r: i64, %q: i64, %c: [%r][%q]f64) {{
+           let (%is: [%n]i64) = iota %n
+           let (%js: [%m]i64) = iota %m
+           let (%b: [%n][%m]f64) = loop (%s: [%n][%m]f64 = %a) for %k: i64 < %n do {{
+             let (%o: [%m]f64) = %s[0i64]
+             let (%u: [%n][%m]f64) = %s with [%k] = %o
+             let (%v: [%n][%m]f64) = map %n (%is) \\(%i: i64) -> ([%m]f64) {{
+               let (%w: [%m]f64) = map %m (%js) \\(%j: i64) -> (f64) {{
+                 let (%d: bool) = gt.i64 (%i, %k)
+                 let (%e: bool) = {condition}
+                 let (%g: bool) = and.bool (%d, %e)
+                 let (%x: f64) = %u[%i, %j]
+                 let (%y: f64) = %u[%i, %k]
+                 let (%z: f64) = %u[%k, %j]
+                 let (%f: f64) = mul.f64 (%y, %z)
+                 let (%h: f64) = sub.f64 (%x, %f)
+                 let (%t: f64) = select.f64 (%g, %h, %x)
+                 in (%t)
+               }}
+               in (%w)
+             }}
+             {after}
+             in (%v)
+           }}
+           in (%n, %m, %b)
+         }}"
+    ))
+}
+
+#[test]
+fn columns_before_a_position_stay_and_rows_are_read_before_they_are_replaced() {
+    assert_shows!(step_of_a_part("ge.i64 (%j, %k)", ""));
+}
+
+#[test]
+fn a_part_is_not_updated_where_the_array_is_used_later_or_a_condition_is_on_no_index() {
+    let is_update = |shown: String| shown.contains("with [from_");
+    assert!(is_update(step_of_a_part("ge.i64 (%j, %k)", "")));
+    assert!(!is_update(step_of_a_part("ge.i64 (%j, %i)", "")));
+    assert!(!is_update(step_of_a_part("ge.i64 (%n, %k)", "")));
+    assert!(!is_update(step_of_a_part("ge.i64 (%j, %k)", "let (%p: f64) = %u[%k, %k]")));
+}

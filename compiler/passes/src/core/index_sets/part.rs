@@ -1,0 +1,184 @@
+//! Rows and columns on one side of positions: the map of these alone, and the update of the array.
+
+use par_ir::build::Statements;
+use par_ir::core::{At, Body, Exp, Lambda, Param, Stm};
+use par_ir::effects::Effects;
+use par_ir::prim::{BinOp, CmpOp, PrimOp};
+use par_ir::visit::Code;
+use par_ir::{Atom, Dim, Prim, Type, Var, Vars};
+use std::collections::HashSet;
+
+/// Indices on one side of a bound, which is the same for all rows.
+#[derive(Clone, Copy)]
+pub(super) struct Side {
+    pub op: CmpOp,
+    pub bound: Atom,
+}
+
+/// A map that leaves a part of an array as it is.
+pub(super) struct Split {
+    pub array: Var,
+    /// Parameters for indices of its elements, by dimensions of the array.
+    pub at: Vec<Option<Var>>,
+    /// Widths of the maps in each other, likewise.
+    pub widths: Vec<Atom>,
+    /// Where elements are new ones, likewise.
+    pub sides: Vec<Option<Side>>,
+    /// The body of the new rows.
+    pub body: Body,
+}
+
+/// Indices from one on.
+#[derive(Clone, Copy)]
+struct Edge {
+    from: Atom,
+    count: Atom,
+}
+
+impl Side {
+    /// The indices of a dimension that are on this side. Bounds are clamped first, so that nothing wraps.
+    fn edge(self, width: Atom, code: &mut Statements, vars: &mut Vars) -> Edge {
+        let is_behind = matches!(self.op, CmpOp::Gt | CmpOp::Ge);
+        let is_next = matches!(self.op, CmpOp::Gt | CmpOp::Le);
+        let (least, most) = match is_next {
+            true => (-1, code.arith("last", BinOp::Sub, width, Atom::i64(1), vars)),
+            false => (0, width),
+        };
+        let least = code.arith("from", BinOp::Max, self.bound, Atom::i64(least), vars);
+        let edge = code.arith("from", BinOp::Min, least, most, vars);
+        let edge = if is_next { code.arith("from", BinOp::Add, edge, Atom::i64(1), vars) } else { edge };
+        match is_behind {
+            true => Edge { from: edge, count: code.arith("count", BinOp::Sub, width, edge, vars) },
+            false => Edge { from: Atom::i64(0), count: edge },
+        }
+    }
+}
+
+/// The map as an update of the array.
+pub(super) fn updated(stm: Stm, split: &Split, vars: &mut Vars) -> Vec<Stm> {
+    let mut code = Statements::new(stm.span);
+    let edge = |(side, width): (&Option<Side>, &Atom)| side.map(|side| side.edge(*width, &mut code, vars));
+    let edges: Vec<Option<Edge>> = split.sides.iter().zip(&split.widths).map(edge).collect();
+    let starts = edges.iter().rposition(|e| e.is_some()).map_or(0, |last| last + 1);
+    let start = |e: &Option<Edge>| e.map_or(Atom::i64(0), |e| e.from);
+    let at = edges[..starts].iter().map(|e| At::Slice { start: start(e), stride: Atom::i64(1) }).collect();
+    let mut map = stm.clone();
+    if let Exp::Map { lam, .. } = &mut map.exp {
+        lam.body = split.body.clone();
+    }
+    let value = Part { split, edges, not_empty: vec![], vars }.map(&map, 0, &mut code).into();
+    code.bind(stm.pat, Exp::Update { arr: split.array, at, value });
+    code.stms
+}
+
+/// The part of an array that is new.
+struct Part<'a> {
+    split: &'a Split,
+    /// Its indices, by dimensions of the array.
+    edges: Vec<Option<Edge>>,
+    /// Numbers of columns without which nothing of a row may be read.
+    not_empty: Vec<Atom>,
+    vars: &'a mut Vars,
+}
+
+impl Part<'_> {
+    /// The map over the indices of a dimension, behind other code.
+    fn map(&mut self, stm: &Stm, dim: usize, code: &mut Statements) -> Var {
+        let Exp::Map { width, inputs, lam } = &stm.exp else { unreachable!("maps in each other") };
+        let (mut width, mut inputs, mut lam) = (*width, inputs.clone(), lam.clone());
+        self.rows(&mut lam.body, dim + 1);
+        lam.ret.iter_mut().for_each(|ty| self.shorten(ty, dim + 1));
+        if dim > 0 {
+            self.read_early(&mut lam, dim, code);
+        }
+        if dim == 0 && !self.not_empty.is_empty() {
+            self.edges[0] = self.edges[0].map(|rows| self.if_not_empty(rows, code));
+        }
+        if let Some(edge) = self.edges.get(dim).copied().flatten() {
+            width = edge.count;
+            self.restrict(edge, dim, (&mut inputs, &mut lam), code);
+        }
+        let mut ty = stm.pat[0].ty.clone();
+        self.shorten(&mut ty, dim);
+        code.value("part", ty, Exp::Map { width, inputs, lam }, self.vars)
+    }
+
+    /// Restricts the map that makes a row.
+    fn rows(&mut self, body: &mut Body, dim: usize) {
+        if dim >= self.edges.len() {
+            return;
+        }
+        let defines = |s: &Stm| s.pat.iter().any(|p| Atom::Var(p.var) == body.results[0]);
+        let Some(at) = body.stms.iter().position(defines) else { return };
+        let mut code = Statements::new(body.stms[at].span);
+        let mut left = std::mem::take(&mut body.stms).into_iter();
+        code.stms.extend(left.by_ref().take(at));
+        let map = left.next().expect("found above");
+        body.results = vec![self.map(&map, dim, &mut code).into()];
+        code.stms.extend(left);
+        body.stms = code.stms;
+    }
+
+    /// Dimensions of a type of which the first is this one of the array.
+    fn shorten(&self, ty: &mut Type, dim: usize) {
+        let edges = self.edges.iter().skip(dim);
+        for (d, edge) in ty.dims.iter_mut().zip(edges).filter_map(|(d, e)| Some((d, (*e)?))) {
+            *d = Dim::Size(edge.count);
+        }
+    }
+
+    /// Moves what a row reads of itself, and is the same for all of its elements, before these: they replace it.
+    fn read_early(&mut self, lam: &mut Lambda, dim: usize, code: &mut Statements) {
+        let mut inside: HashSet<Var> = lam.params.iter().map(|p| p.var).collect();
+        let mut is_same = |s: &Stm| {
+            let is_scalar =
+                matches!(s.exp, Exp::Index(..)) || matches!(&s.exp, Exp::Prim(op, _) if !op.divides());
+            let same = is_scalar && !s.has_effect() && s.free().iter().all(|v| !inside.contains(v));
+            inside.extend(s.pat.iter().map(|p| p.var).filter(|_| !same));
+            same && s.pat.iter().all(|p| p.ty.is_scalar())
+        };
+        let same: Vec<bool> = lam.body.stms.iter().map(&mut is_same).collect();
+        let of_row = |s: &Stm| matches!(&s.exp, Exp::Index(a, at) if *a == self.split.array && at[0].var() == self.split.at[0]);
+        if !lam.body.stms.iter().zip(&same).any(|(s, same)| *same && of_row(s)) {
+            return;
+        }
+        let mut same = same.into_iter();
+        let (early, late) =
+            std::mem::take(&mut lam.body.stms).into_iter().partition(|_| same.next() == Some(true));
+        lam.body.stms = late;
+        let early: Vec<Stm> = early;
+        code.stms.extend(early);
+        self.not_empty.push(self.edges[dim].map_or(self.split.widths[dim], |e| e.count));
+    }
+
+    /// No rows where there are no columns.
+    fn if_not_empty(&mut self, rows: Edge, code: &mut Statements) -> Edge {
+        let count = self.not_empty.iter().fold(rows.count, |count, columns| {
+            let some = code.compare("some", CmpOp::Lt, Atom::i64(0), *columns, self.vars);
+            code.prim("count", PrimOp::Select(Prim::I64), vec![some, count, Atom::i64(0)], self.vars)
+        });
+        Edge { count, ..rows }
+    }
+
+    /// Restricts a map to the indices of a dimension.
+    fn restrict(&mut self, edge: Edge, dim: usize, map: (&mut Vec<Var>, &mut Lambda), code: &mut Statements) {
+        let (inputs, lam) = map;
+        for (input, p) in inputs.iter_mut().zip(&mut lam.params) {
+            let is_index = self.split.at[dim] == Some(p.var);
+            let dims = std::iter::once(Dim::Size(edge.count)).chain(p.ty.dims.iter().copied()).collect();
+            let ty = Type { dims, ..p.ty.clone() };
+            if is_index {
+                *input = code.value("is", ty, Exp::Iota(edge.count), self.vars);
+                let i = p.var;
+                p.var = self.vars.fresh_like(i);
+                let sum = PrimOp::Bin(BinOp::Add, Prim::I64);
+                let exp = Exp::Prim(sum, vec![p.var.into(), edge.from]);
+                let first = Stm { pat: vec![Param { var: i, ty: Type::I64 }], exp, span: code.span };
+                lam.body.stms.insert(0, first);
+            } else {
+                let exp = Exp::Slice { arr: *input, start: edge.from, len: edge.count, stride: Atom::i64(1) };
+                *input = code.value("part", ty, exp, self.vars);
+            }
+        }
+    }
+}
