@@ -173,6 +173,7 @@ pub const CORE_PASSES: &[CorePass] = &[
     RESULTS,
     MERGE,
     HOIST,
+    INDEX_SETS,
     FUSE,
     INDEX_SETS,
     IF_CONVERSION,

@@ -117,8 +117,8 @@ impl Walk<'_> {
         let stays = |at: &[Atom]| {
             at[0] == i.into() || at[0] == side.bound && matches!(side.op, CmpOp::Gt | CmpOp::Lt)
         };
-        let is_alone =
-            !before.iter().any(|s| s.mentions(array)) && reads_only(&body, array, &|at| at[0] == i.into());
+        let is_alone = !before.iter().any(|s| s.mentions(array) || s.pat.iter().any(|p| p.var == array))
+            && reads_only(&body, array, &|at| at[0] == i.into());
         let pays = !is_alone && reads_only(&body, array, &stays);
         pays.then_some(Split { array, at, widths, sides, body })
     }

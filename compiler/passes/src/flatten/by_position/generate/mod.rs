@@ -145,7 +145,7 @@ impl Generator<'_> {
         if self.owned.get(&v) == Some(&own) {
             return Some(a);
         }
-        let name = self.name(&p.ty, p.var, span, out);
+        let name = self.name(&p.ty, self.latest(p.var, own, out), span, out);
         self.write(&Region::whole(name), a, span, out)?;
         let last = Param { var: self.vars.fresh_like(p.var), ty: self.roomy(&p.ty) };
         self.note(&last);
@@ -153,6 +153,12 @@ impl Generator<'_> {
         self.owned.insert(last.var, own);
         self.mark(own, last.var, span, out);
         Some(last.var.into())
+    }
+
+    /// The last version of a loop's state that an iteration has made.
+    fn latest(&self, state: Var, own: Var, iteration: &[Stm]) -> Var {
+        let is_version = |v: &Var| self.owned.get(v) == Some(&own) && !self.names.contains_key(v);
+        iteration.iter().rev().flat_map(|s| &s.pat).map(|p| p.var).find(is_version).unwrap_or(state)
     }
 
     /// Where a map's or a filter's results may be written over the state of a loop that they are the next value of: it is read by that
