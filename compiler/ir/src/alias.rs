@@ -5,6 +5,7 @@ mod consumed;
 pub use consumed::{consumed, consumed_through_calls, consumes_arguments, live_after_update};
 
 use crate::core::{Body, Exp, Stm};
+use crate::stack::deeper;
 use crate::ty::{Atom, Var};
 use std::collections::HashSet;
 
@@ -41,6 +42,19 @@ fn accumulated(body: &Body, acc: Var) -> Option<Var> {
         Exp::Accumulate(dest) if s.pat[0].var == acc => Some(dest),
         _ => None,
     })
+}
+
+/// True if a body does nothing to an array but to read it, at indices that may be.
+pub fn reads_only(body: &Body, array: Var, may_be: &dyn Fn(&[Atom]) -> bool) -> bool {
+    !body.results.contains(&array.into())
+        && body.stms.iter().all(|s| match &s.exp {
+            Exp::Index(a, at) if *a == array => may_be(at),
+            exp => {
+                let mut is_operand = false;
+                exp.for_each_operand(&mut |a| is_operand |= a == array.into());
+                !is_operand && exp.bodies().into_iter().all(|b| deeper(|| reads_only(b, array, may_be)))
+            }
+        })
 }
 
 /// The array that `v` is another view of, or a part, as these statements bind it.

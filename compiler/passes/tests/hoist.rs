@@ -134,3 +134,74 @@ fn how_often_a_loop_repeats_is_known_before() {
         &[HOIST]
     ));
 }
+
+#[test]
+fn a_table_that_an_arm_reads_leaves_it_and_the_map() {
+    let shown = |arm: &str| {
+        transformed(
+            &format!(
+                "fun f@0 (%n: i64, %xs: [%n]i64) -> (%r: [%n]i64) {{
+                   let (%zs: [%n]i64) = map %n (%xs) \\(%x: i64) -> (i64) {{
+                     let (%c: bool) = lt.i64 (%x, 3i64)
+                     let (%y: i64) = if %c then {{
+                       let (%t: [3i64]i64) = literal i64 [4i64, 5i64, 6i64]
+                       {arm}
+                     }} else {{ in (0i64) }}
+                     in (%y)
+                   }}
+                   in (%zs)
+                 }}"
+            ),
+            &[HOIST],
+        )
+    };
+    assert_shows!(shown("let (%e: i64) = %t[%x] in (%e)"));
+    // Rows that an arm makes stay: other passes look for them.
+    let summed = shown(
+        "let (%e: i64) = reduce 3i64 (%t) \\(%i: i64) -> (i64) { in (%i) } op \\(%a: i64, %b: i64) -> (i64) {
+           let (%o: i64) = add.i64 (%a, %b)
+           in (%o)
+         } neutral (0i64)
+         in (%e)",
+    );
+    let after = summed.split("=>").nth(1).expect("before and after");
+    assert!(after.find("literal") > after.find("map"), "{after}");
+}
+
+#[test]
+fn an_array_whose_size_is_half_of_another_leaves_the_map() {
+    let made = |size: &str| {
+        let shown = transformed(
+            &format!(
+                "fun f@0 (%n: i64, %xs: [%n]i64, %d: i64) -> (%r: [%n]i64) {{
+                   let (%h: i64) = {size}
+                   let (%zs: [%n]i64) = map %n (%xs) \\(%x: i64) -> (i64) {{
+                     let (%is: [%h]i64) = iota %h
+                     let (%s: i64) = reduce %h (%is) \\(%i: i64) -> (i64) {{ in (%i) }} op \\(%a: i64, %b: i64) -> (i64) {{
+                       let (%o: i64) = add.i64 (%a, %b)
+                       in (%o)
+                     }} neutral (0i64)
+                     let (%z: i64) = mul.i64 (%x, %s)
+                     in (%z)
+                   }}
+                   in (%zs)
+                 }}"
+            ),
+            &[HOIST],
+        );
+        let after = shown.split("=>").nth(1).expect("before and after").to_string();
+        after.find("reduce") < after.find("map")
+    };
+    for size in ["div.i64 (%n, 2i64)", "add.i64 (%n, 1i64)", "max.i64 (%d, 0i64)", "min.i64 (%n, 5i64)"] {
+        assert!(made(size), "{size}");
+    }
+    for size in [
+        "div.i64 (%n, -2i64)",
+        "div.i64 (%n, %d)",
+        "add.i64 (%n, %d)",
+        "min.i64 (%n, %d)",
+        "sub.i64 (%n, 1i64)",
+    ] {
+        assert!(!made(size), "{size}");
+    }
+}

@@ -17,13 +17,15 @@
 
 mod distribute;
 
+use crate::alias::reads_only;
 use crate::core::{Body, Exp, LoopForm, Param, Program, Stm};
 use crate::cost::{Time, time};
 use crate::effects::Effects;
-use crate::prim::{CmpOp, PrimOp};
+use crate::prim::{BinOp, CmpOp, PrimOp};
 use crate::stack::deeper;
 use crate::ty::{Atom, Dim, Type, Var, Vars};
 use crate::visit::Code;
+use par_runtime::Prim;
 use std::collections::{HashMap, HashSet};
 
 /// Hoists in all functions.
@@ -105,10 +107,21 @@ impl Scope<'_> {
             Exp::Iota(n) => drop(self.iotas.insert(p.var, n)),
             Exp::Filter { .. } | Exp::Total(_) => self.size(p.var),
             Exp::Index(s, _) if p.ty.is_scalar() && self.is_desc(s) => self.size(p.var),
+            Exp::Prim(PrimOp::Bin(op, Prim::I64), ref xy) if self.makes_size(op, xy) => self.size(p.var),
             Exp::Prim(PrimOp::Cmp(op @ (CmpOp::Eq | CmpOp::Ne), _), ref xy) if xy[1].as_i64() == Some(0) => {
                 self.zero.extend(xy[0].var().map(|x| (p.var, (x, op == CmpOp::Eq))));
             }
             _ => {}
+        }
+    }
+
+    /// True if an operator makes a size of sizes: it is not negative.
+    fn makes_size(&self, op: BinOp, xy: &[Atom]) -> bool {
+        match op {
+            BinOp::Add | BinOp::Min => xy.iter().all(|x| self.is_size(*x)),
+            BinOp::Max => xy.iter().any(|x| self.is_size(*x)),
+            BinOp::Div | BinOp::Quot => self.is_size(xy[0]) && xy[1].as_i64().is_some_and(|d| d > 0),
+            _ => false,
         }
     }
 
@@ -156,7 +169,7 @@ impl Scope<'_> {
         body.stms = out;
     }
 
-    /// Hoists out of the bodies of a statement (but not out of arms and conditions, which guard what is in them).
+    /// Hoists out of the bodies of a statement (out of arms and conditions, which guard what is in them, tables only).
     fn stm(&mut self, stm: &mut Stm) -> Vec<Stm> {
         let mark = self.trail.len();
         self.enter(&stm.exp);
@@ -174,6 +187,7 @@ impl Scope<'_> {
                 }
                 self.take_invariant(body, inside)
             }
+            Exp::If { then, other, .. } => [then, other].into_iter().flat_map(take_tables).collect(),
             exp => {
                 let lam = exp.lambdas_mut().into_iter().next();
                 lam.map_or_else(Vec::new, |lam| {
@@ -223,10 +237,7 @@ impl Scope<'_> {
         // Where it is known before how often a loop repeats, its iterations are the same at all positions.
         let counts = body.stms.iter().filter_map(count_of_loop).collect();
         let wanted = wanted(&body.stms, &candidates, counts, &costs);
-        let stms = std::mem::take(&mut body.stms).into_iter().zip(wanted);
-        let (out, stay): (Vec<_>, Vec<_>) = stms.partition(|(_, w)| *w);
-        body.stms = stay.into_iter().map(|(s, _)| s).collect();
-        out.into_iter().map(|(s, _)| s).collect()
+        take(&mut body.stms, wanted)
     }
 
     /// True if a statement may run where the program would not have run it.
@@ -326,6 +337,24 @@ impl Scope<'_> {
             _ => upper == Some(n),
         }
     }
+}
+
+/// Takes out of an arm literals of constants of which it only reads elements.
+fn take_tables(arm: &mut Body) -> Vec<Stm> {
+    let is_table = |s: &Stm| {
+        let Exp::Literal(elements, _) = &s.exp else { return false };
+        let of_constants = elements.iter().all(|a| a.var().is_none());
+        of_constants && reads_only(arm, s.pat[0].var, &|at| at.len() == s.pat[0].ty.rank())
+    };
+    let tables = arm.stms.iter().map(is_table).collect();
+    take(&mut arm.stms, tables)
+}
+
+/// Takes the statements that are marked.
+fn take(stms: &mut Vec<Stm>, marked: Vec<bool>) -> Vec<Stm> {
+    let (out, stay): (Vec<_>, Vec<_>) = std::mem::take(stms).into_iter().zip(marked).partition(|(_, m)| *m);
+    *stms = stay.into_iter().map(|(s, _)| s).collect();
+    out.into_iter().map(|(s, _)| s).collect()
 }
 
 /// Candidates that cost something or are `needed`, and those they depend on.

@@ -157,7 +157,8 @@ impl Flattener<'_> {
         }
         let cond = if let LoopForm::While(cond) = form { Some(cond) } else { None };
         let traces = [body].into_iter().chain(cond).any(super::split::traces);
-        if traces || !self.locals.has_all(&stm.exp) || goes_by_element(params, body) {
+        let is_shared = matches!(form, LoopForm::For { bound, .. } if self.ex(*bound).is_of_host());
+        if traces || !self.locals.has_all(&stm.exp) || is_shared && goes_by_element(params, body) {
             return None;
         }
         one_by_one(stm, &self.types, &mut self.builder.vars)

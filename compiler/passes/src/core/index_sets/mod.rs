@@ -17,13 +17,14 @@
 mod part;
 mod rows;
 
+use par_ir::alias::reads_only;
 use par_ir::core::{Body, Exp, LoopForm, Param, Program, Stm};
 use par_ir::prim::CmpOp;
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
 use par_ir::{Atom, Var, Vars};
 use part::{Side, Split, updated};
-use rows::{New, Row, comparison, params_of, reads_only};
+use rows::{New, Row, comparison, params_of};
 use std::collections::HashSet;
 
 /// In every function, outside of operators.

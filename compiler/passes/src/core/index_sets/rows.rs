@@ -141,15 +141,3 @@ fn definition(v: Var, body: &Body) -> Option<&Stm> {
 pub(super) fn params_of(inputs: &[Var], lam: &Lambda, of: &dyn Fn(Var) -> bool) -> Vec<Var> {
     inputs.iter().zip(&lam.params).filter(|(v, _)| of(**v)).map(|(_, p)| p.var).collect()
 }
-
-/// True if a body only reads elements of an array, at indices that may be.
-pub(super) fn reads_only(body: &Body, array: Var, may_be: &dyn Fn(&[Atom]) -> bool) -> bool {
-    body.stms.iter().all(|s| match &s.exp {
-        Exp::Index(a, at) if *a == array => may_be(at),
-        exp => {
-            let mut is_operand = false;
-            exp.for_each_operand(&mut |a| is_operand |= a == array.into());
-            !is_operand && exp.bodies().into_iter().all(|b| deeper(|| reads_only(b, array, may_be)))
-        }
-    })
-}
