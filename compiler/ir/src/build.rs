@@ -3,8 +3,8 @@
 use crate::core::{Body, Exp, LoopForm, Param, Stm};
 use crate::flat::{self, Block, Op, Ty};
 use crate::prim::{BinOp, CmpOp, PrimOp};
-use crate::ty::{Atom, Type, Var, Vars};
-use par_runtime::{Prim, Span};
+use crate::ty::{Atom, Dim, Type, Var, Vars};
+use par_runtime::{Prim, Scalar, Span};
 
 /// Statements of CORE under construction, all of one place in the source.
 #[derive(Clone, Default)]
@@ -56,6 +56,19 @@ impl Statements {
     /// Element or row of an array, as a variable that is there already.
     pub fn index(&mut self, p: Param, arr: Var, at: Vec<Atom>) {
         self.bind(vec![p], Exp::Index(arr, at));
+    }
+
+    /// An array of a type with sizes, full of zeros.
+    pub fn zeros(&mut self, ty: &Type, vars: &mut Vars) -> Var {
+        let zero = Atom::Const(Scalar::zero(ty.prim()));
+        let row = |made: Atom, i: usize| match ty.dims[i] {
+            Dim::Size(n) => {
+                let rows = Type::array(ty.dims[i..].to_vec(), ty.prim());
+                Atom::Var(self.value("zeros", rows, Exp::Replicate(n, made), vars))
+            }
+            Dim::Seg(_) => unreachable!("an array with sizes"),
+        };
+        (0..ty.dims.len()).rev().fold(zero, row).var().expect("an array has a dimension")
     }
 
     /// Further names of values.

@@ -8,6 +8,7 @@ pub mod core;
 pub mod cost;
 pub mod effects;
 pub mod flat;
+pub mod growth;
 pub mod hoist;
 pub mod inplace;
 pub mod interp;

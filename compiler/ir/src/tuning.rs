@@ -103,6 +103,9 @@ pub const FUSED_STATEMENTS: usize = 400;
 /// Statements behind the first among which the second of two that are fused is looked for.
 pub const CORE_FUSION_REACH: usize = 32;
 
+/// Elements up to which an array that a loop of the host appends to has room for all iterations.
+pub const CAPACITY: i64 = 1 << 26;
+
 // Flattening.
 
 /// Elements of a literal that one kernel stores, at most.

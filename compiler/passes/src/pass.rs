@@ -34,8 +34,8 @@
 //! ```
 
 use crate::core::{
-    apart, counters, counting, fuse, if_conversion, index_sets, merge, parameters, results, sequential,
-    simplify, strides, tiny,
+    apart, capacity, counters, counting, fuse, if_conversion, index_sets, merge, parameters, results,
+    sequential, simplify, strides, tiny,
 };
 use crate::flat::{
     bulk, columns, host_invariants, in_place_loops, in_place_scatters, interchange, invariant_checks,
@@ -149,6 +149,13 @@ pub const SEQUENTIAL: CorePass = Pass {
     run: sequential::run,
 };
 
+/// Capacity of arrays that loops append to. Before hoisting, fusion and scalar replacement, which see arrays of one size then.
+pub const CAPACITY: CorePass = Pass {
+    name: "capacity",
+    description: "gives arrays that counted loops append to room for all iterations",
+    run: capacity::run,
+};
+
 /// Numbers apart from arrays. It comes after fusion, which would put them together again.
 pub const APART: CorePass = Pass {
     name: "apart",
@@ -172,6 +179,7 @@ pub const CORE_PASSES: &[CorePass] = &[
     SIMPLIFY,
     RESULTS,
     MERGE,
+    CAPACITY,
     HOIST,
     INDEX_SETS,
     FUSE,

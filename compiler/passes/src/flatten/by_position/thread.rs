@@ -1,10 +1,11 @@
 //! Buffers as state of the loops and results of the branches that write to them: every name stands for one version.
 
 use super::generate::Generated;
+use par_ir::build::Statements;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::stack::deeper;
 use par_ir::visit::{Code, Subst};
-use par_ir::{Atom, Dim, Scalar, Type, Var, Vars};
+use par_ir::{Atom, Type, Var, Vars};
 use std::collections::{BTreeSet, HashMap};
 
 struct Threader<'v> {
@@ -18,31 +19,13 @@ type Versions = HashMap<Var, Var>;
 /// The statements that make the buffers, and the loop.
 pub(super) fn threaded(g: Generated, vars: &mut Vars) -> (Vec<Stm>, Stm) {
     let Generated { mut stm, buffers, names, .. } = g;
-    let mut before = Vec::new();
-    let mut versions = Versions::new();
-    for b in &buffers {
-        versions.insert(b.var, zeros(&b.ty, stm.span, vars, &mut before));
-    }
+    let mut before = Statements::new(stm.span);
+    let versions = buffers.iter().map(|b| (b.var, before.zeros(&b.ty, vars)));
+    let mut versions: Versions = versions.collect();
     let mut threader = Threader { vars, names };
     let written: Vec<Var> = buffers.iter().map(|b| b.var).collect();
     threader.repeat(&mut stm, &written, &mut versions);
-    (before, stm)
-}
-
-/// An array of a type, full of zeros.
-fn zeros(ty: &Type, span: par_ir::Span, vars: &mut Vars, out: &mut Vec<Stm>) -> Var {
-    let mut made = Atom::Const(Scalar::zero(ty.prim()));
-    let mut last = None;
-    for i in (0..ty.dims.len()).rev() {
-        let Dim::Size(n) = ty.dims[i] else { unreachable!("buffers are regular") };
-        let p = Param { var: vars.fresh("zeros"), ty: Type::array(ty.dims[i..].to_vec(), ty.prim()) };
-        (last, made) = (Some(p.var), {
-            let var = p.var;
-            out.push(Stm { pat: vec![p], exp: Exp::Replicate(n, made), span });
-            var.into()
-        });
-    }
-    last.expect("an array has a dimension")
+    (before.stms, stm)
 }
 
 impl Threader<'_> {
