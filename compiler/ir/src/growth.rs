@@ -32,7 +32,7 @@ impl<'s> Ran<'s> {
             return Some(0);
         }
         // A constant is that much larger than 0 at most.
-        a.as_i64().or_else(|| (0..self.stms.len()).rev().find_map(|i| self.growth_by(i, a, over)))
+        a.as_i64().or_else(|| (0..self.stms.len()).filter_map(|i| self.growth_by(i, a, over)).min())
     }
 
     /// The same, if a statement, with those before it, says so. Only what is before counts: sizes of slices may bound each other.

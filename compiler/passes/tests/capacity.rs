@@ -1,0 +1,103 @@
+//! Capacity: loops that append to arrays, before and after.
+
+mod common;
+
+use common::transformed;
+use par_passes::pass::CAPACITY;
+
+/// A loop under a map whose iterations end with the next size and array.
+fn loop_with(iteration: &str) -> String {
+    transformed(
+        &format!(
+            "fun f@0 (%n: i64, %ns: [%n]i64) -> (%r: [%n]i64) {{
+               let (%none: [0i64]i64) = literal i64 []
+               let (%zs: [%n]i64) = map %n (%ns) \\(%b: i64) -> (i64) {{
+                 let (%m: i64, %all: [%m]i64) = loop (%k: i64 = 0i64, %xs: [%k]i64 = %none) for %i: i64 < %b do {{
+                   {iteration}
+                 }}
+                 let (%s: i64) = %all[0i64]
+                 in (%s)
+               }}
+               in (%zs)
+             }}"
+        ),
+        &[CAPACITY],
+    )
+}
+
+fn has_room(iteration: &str) -> bool {
+    let shown = loop_with(iteration);
+    let after = shown.split("=>").nth(1).unwrap_or_default();
+    after.contains("zeros")
+}
+
+/// The end of an array is added to, or taken.
+const STACK: &str = "let (%c: bool) = lt.i64 (%i, 5i64)
+  let (%k1: i64, %e: [%k1]i64) = if %c then {
+    let (%p: i64) = add.i64 (%k, 1i64)
+    let (%x: [1i64]i64) = literal i64 [%i]
+    let (%q: [%p]i64) = concat (%xs, %x)
+    in (%p, %q)
+  } else {
+    let (%d: i64) = sub.i64 (%k, 1i64)
+    let (%h: [%d]i64) = slice %xs (0i64, %d, 1i64)
+    in (%d, %h)
+  }
+  in (%k1, %e)";
+
+#[test]
+fn a_stack_has_room() {
+    assert_shows!(loop_with(STACK));
+}
+
+/// Two are added, and one is taken: there is room for the moment with both.
+#[test]
+fn there_is_room_for_the_most_elements_within_an_iteration() {
+    assert_shows!(loop_with(
+        "let (%p: i64) = add.i64 (%k, 2i64)
+         let (%x: [2i64]i64) = literal i64 [%i, %i]
+         let (%q: [%p]i64) = concat (%xs, %x)
+         let (%d: i64) = sub.i64 (%p, 1i64)
+         let (%h: [%d]i64) = slice %q (0i64, %d, 1i64)
+         in (%d, %h)"
+    ));
+}
+
+/// Appends, with more statements behind.
+fn appended(part: &str, then: &str) -> String {
+    format!(
+        "let (%p: i64) = add.i64 (%k, 1i64)
+         let (%x: [1i64]i64) = literal i64 [%i]
+         let (%q: [%p]i64) = {part}
+         {then}"
+    )
+}
+
+#[test]
+fn arrays_that_are_used_later_or_made_otherwise_have_no_room() {
+    let after = "in (%p, %q)";
+    assert!(has_room(&appended("concat (%xs, %x)", after)));
+    assert!(has_room(&appended("concat (%xs, %x)", "let (%e: i64) = %q[0i64] in (%p, %q)")));
+    // At the front; of the version before; not by a constant.
+    assert!(!has_room(&appended("concat (%x, %xs)", after)));
+    assert!(!has_room(&appended("concat (%xs, %x)", "let (%e: i64) = %xs[0i64] in (%p, %q)")));
+    let doubled = "let (%p: i64) = add.i64 (%k, %k) let (%q: [%p]i64) = concat (%xs, %xs) in (%p, %q)";
+    assert!(!has_room(doubled));
+}
+
+#[test]
+fn a_loop_of_the_host_has_the_original_too() {
+    let shown = transformed(
+        "fun f@0 (%n: i64, %ys: [%n]i64) -> (%m: i64, %r: [%m]i64) {
+           let (%m1: i64, %all: [%m1]i64) = loop (%k: i64 = %n, %xs: [%k]i64 = %ys) for %i: i64 < %n do {
+             let (%p: i64) = add.i64 (%k, 1i64)
+             let (%x: [1i64]i64) = literal i64 [%i]
+             let (%q: [%p]i64) = concat (%xs, %x)
+             in (%p, %q)
+           }
+           in (%m1, %all)
+         }",
+        &[CAPACITY],
+    );
+    assert_shows!(shown);
+}
