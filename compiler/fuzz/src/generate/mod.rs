@@ -11,6 +11,7 @@
 //! distribution for all.
 
 mod accumulators;
+mod appending;
 mod arrays;
 mod compound;
 mod context;
@@ -138,6 +139,7 @@ fn forms() -> impl Iterator<Item = &'static Form> {
         positions::FORMS,
         rows::FORMS,
         shrinking::FORMS,
+        appending::FORMS,
         library::FORMS,
         functions::FORMS,
         recursion::FORMS,

@@ -16,9 +16,9 @@ use super::env::Env;
 use super::gather;
 use crate::core::views::View;
 use par_ir::Prim;
-use par_ir::core::{Exp, Lambda, Param, Schedule, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use par_ir::cost::is_short_arithmetic;
-use par_ir::prim::{BinOp, PrimOp};
+use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Elem, Type, Var};
 use par_ir::visit::{Code, Subst};
@@ -31,6 +31,9 @@ pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
     match &mut stm.exp {
         Exp::Map { width, inputs, lam } => {
             rows(env, *width, inputs, lam, span);
+            if stm.pat.is_empty() && inputs.is_empty() && lam.body.stms.iter().all(is_check) {
+                return checks(env, *width, std::mem::take(&mut lam.body), span, out);
+            }
             if lam.schedule != Schedule::Opaque {
                 extract(env, *width, inputs, lam, &mut stm.pat, span, out);
             }
@@ -58,6 +61,21 @@ pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
         env.define(stm.pat[0].var, &stm.exp);
     }
     env.emit(stm, out);
+}
+
+/// True for a check, and for what computes its numbers.
+fn is_check(stm: &Stm) -> bool {
+    let is_read = matches!(stm.exp, Exp::Prim(..) | Exp::Index(..) | Exp::Atom(_));
+    matches!(stm.exp, Exp::Check { .. }) || is_read && stm.pat.iter().all(|p| p.ty.is_scalar())
+}
+
+/// Checks that are the same for all rows: they are made once, if there are rows.
+fn checks(env: &mut Env, width: Atom, body: Body, span: Span, out: &mut Vec<Stm>) {
+    let some = Param { var: env.vars.fresh("some"), ty: Type::BOOL };
+    let cond = some.var.into();
+    let exp = Exp::Prim(PrimOp::Cmp(CmpOp::Lt, Prim::I64), vec![Atom::i64(0), width]);
+    env.stm(Stm { pat: vec![some], exp, span }, out);
+    env.stm(Stm { pat: vec![], exp: Exp::If { cond, then: body, other: Body::default() }, span }, out);
 }
 
 /// The iota and the lambda of an array that is a cheap function of positions.

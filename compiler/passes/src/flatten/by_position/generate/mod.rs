@@ -246,7 +246,7 @@ impl Generator<'_> {
         stm.pat.iter().all(|p| p.ty.is_regular()).then_some(())?;
         stm.pat.iter().for_each(|p| self.note(p));
         match &stm.exp {
-            Exp::Map { width, inputs, lam } if !stm.pat.is_empty() => {
+            Exp::Map { width, inputs, lam } => {
                 let (places, new) = self.places(&stm.pat, dests)?;
                 self.map((*width, inputs, lam), &places, stm.span, out)?;
                 self.aliases(new, stm.span, out);
