@@ -520,3 +520,23 @@ fn concatenated_ragged_rows_keep_their_descriptors() {
          }"
     ));
 }
+
+/// Checks that are the same for all rows of a map.
+#[test]
+fn checks_of_no_row_leave_the_map() {
+    let shown = |of_row: &str, inputs: &str, params: &str| {
+        simplified(&format!(
+            "fun f@0 (%n: i64, %m: i64, %j: i64, %is: [%n]i64, %ys: [%m]i64) -> (%r: i64) {{
+               let () = map %n ({inputs}) \\({params}) -> () {{
+                 let (%c: bool) = lt.i64 ({of_row}, %m)
+                 check %c bounds ({of_row}, %m)
+                 in ()
+               }}
+               in (%j)
+             }}"
+        ))
+    };
+    assert_shows!(shown("%j", "%is", "%i: i64"));
+    let after = shown("%i", "%is", "%i: i64");
+    assert!(after.split("=>").nth(1).is_some_and(|a| a.contains("map")), "{after}");
+}
