@@ -48,8 +48,10 @@ fn size_of_updated(stm: &Stm, array: Var, len: &Form, facts: &Facts) -> Option<S
     // Most kernels end here, so that accesses are looked at once.
     lengths.first()?;
     let access = Access::of(k, facts);
-    let grows = |read: &Form, by: &Form| access.growth(read, Symbol::Index(0)).as_ref() == Some(by);
-    let by_column = access.reads().any(|r| grows(&r.index, &Form::from(1)));
+    let is_neighbour = |index: &Form| access.growth(index, Symbol::Index(0)) == Some(Form::from(1));
+    // A number for each position is no column.
+    let is_single = |index: &Form| index.minus(&Form::from(Symbol::Index(0))).as_constant().is_some();
+    let by_column = access.reads().any(|r| is_neighbour(&r.index) && !is_single(&r.index));
     let mut sizes = lengths.into_iter().map(|length| Size { count: None, columns, length });
     sizes.find(|size| by_column && InLoops::of(k, array, *size, facts).is_some())
 }
