@@ -348,3 +348,15 @@ fn parts_of_arrays() {
     let explained = par_codegen::cpu::explained(flat);
     assert!(explained.iter().any(|(_, s)| s.contains("updates neighbours, in groups")), "{explained:?}");
 }
+
+/// Each sequence has state of its own, whose parts are held transposed.
+#[test]
+fn state_of_ragged_rows_is_in_lanes() {
+    for step in ["x + f64.sum (map2 (*) s c)", "x + f64.maximum (map2 (+) s c)"] {
+        let found = schedules(&format!(
+            "entry main [k] (w: [k][k]f64) (xss: [][]f64) : [][k]f64 =
+               map (\\xs -> #[sequential] loop s = replicate k 0 for x in xs do map (\\c -> {step}) w) xss"
+        ));
+        assert_eq!(found.last().map(|s| &s[..5]), Some("lanes"), "{step}: {found:?}");
+    }
+}
