@@ -7,6 +7,7 @@ mod blocks;
 mod loops;
 mod maps;
 mod prefixes;
+mod ragged;
 mod readers;
 mod size;
 
@@ -38,6 +39,7 @@ fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {
     maps::sweep(block, facts, vars);
     loops::sweep(block, facts, vars);
     blocks::sweep(block, facts, vars);
+    ragged::sweep(block, facts, vars);
 }
 
 /// Columns of many matrices.
@@ -64,10 +66,17 @@ struct ByColumn<'k> {
 
 impl<'k> ByColumn<'k> {
     fn of(kernel: &'k Kernel, facts: &Facts) -> Option<ByColumn<'k>> {
-        let (rows, Dim::Size(length)) = kernel.space.as_rows()? else { return None };
-        if kernel.has_effect() || length.as_i64().is_some_and(|n| n <= tuning::SHORT_COLUMN) {
+        let (_, Dim::Size(length)) = kernel.space.as_rows()? else { return None };
+        if length.as_i64().is_some_and(|n| n <= tuning::SHORT_COLUMN) {
             return None;
         }
+        let (found, access) = ByColumn::along(kernel, length, facts)?;
+        (found.groups.is_none() || !is_product(&access)).then_some(found)
+    }
+
+    /// The same, with elements in number as given.
+    fn along<'f>(kernel: &'k Kernel, length: Atom, facts: &'f Facts) -> Option<(ByColumn<'k>, Access<'f>)> {
+        let (rows, _) = kernel.space.as_rows().filter(|_| !kernel.has_effect())?;
         let divided = Access::divided(kernel, facts);
         let (access, columns, groups) = match Groups::of(kernel, &divided, rows, facts) {
             Some((columns, groups)) => (divided, columns, Some(groups)),
@@ -75,10 +84,8 @@ impl<'k> ByColumn<'k> {
         };
         let elements = variables(kernel, &access, &Symbol::Index(access.axes().count() - 1).into());
         let found = ByColumn { kernel, columns, all: rows, length, groups, elements };
-        let is_product = found.groups.is_some() && is_product(&access);
-        (found.is_by_column(&access) && !is_product).then_some(found)
+        found.is_by_column(&access).then_some((found, access))
     }
-
     /// True if neighbouring columns read neighbours, and the elements of a column lie apart; never the other way round.
     fn is_by_column(&self, access: &Access) -> bool {
         let element = access.axes().count() - 1;
