@@ -159,3 +159,34 @@ fn a_part_is_not_updated_where_the_array_is_used_later_or_a_condition_is_on_no_i
     assert!(!is_update(step_of_a_part("ge.i64 (%n, %k)", "")));
     assert!(!is_update(step_of_a_part("ge.i64 (%j, %k)", "let (%p: f64) = %u[%k, %k]")));
 }
+
+#[test]
+fn an_element_of_each_row_is_a_column() {
+    let shown = |at: &str, next: &str| {
+        split(&format!(
+            "fun f@0 (%n: i64, %m: i64, %ns: [%n]i64) -> (%r: [%n]i64) {{
+               let (%zs: [%n]i64) = map %n (%ns) \\(%b: i64) -> (i64) {{
+                 let (%o: [%m]i64) = replicate (%m, 0i64)
+                 let (%a: [%n][%m]i64) = replicate (%n, %o)
+                 let (%is: [%n]i64) = iota %n
+                 let (%c: [%n][%m]i64) = loop (%s: [%n][%m]i64 = %a) for %t: i64 < %b do {{
+                   let (%v: [%n][%m]i64) = map %n (%s, %is) \\(%row: [%m]i64, %i: i64) -> ([%m]i64) {{
+                     let (%x: i64) = %s[%b, 0i64]
+                     let (%w: [%m]i64) = %row with [{at}] = %x
+                     in (%w)
+                   }}
+                   {next}
+                 }}
+                 let (%y: i64) = %c[0i64, 0i64]
+                 in (%y)
+               }}
+               in (%zs)
+             }}"
+        ))
+    };
+    assert_shows!(shown("%t", "in (%v)"));
+    let is_column = |shown: String| shown.contains("column_");
+    // Another element in each row, and an array that is used later.
+    assert!(!is_column(shown("%i", "in (%v)")));
+    assert!(!is_column(shown("%t", "let (%q: i64) = %s[0i64, 0i64] in (%v)")));
+}
