@@ -27,7 +27,7 @@ pub const PAGES: &[Page] = pages! {
     "E0601" "E0602" "E0603" "E0604" "E0605" "E0606" "E0607" "E0608" "E0609"
     "E0701" "E0702" "E0703" "E0704" "E0705" "E0706" "E0707" "E0708" "E0709" "E0710"
     "E0900" "E0999"
-    "W0201" "W0202" "W0203" "W0204" "W0205" "W0206" "W0207" "W0301" "W0302" "W0401" "W0402" "W0403" "W0601" "W0701"
+    "W0201" "W0202" "W0203" "W0204" "W0205" "W0206" "W0207" "W0208" "W0301" "W0302" "W0401" "W0402" "W0403" "W0601" "W0701"
 };
 
 /// The page of a code, upper or lower case, an error's also by its number alone; else the code that is nearest to it, if
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(page("E0203").map(|p| p.title()), Ok("a type contains itself"));
         assert_eq!(page(" e0203 ").map(|p| p.code), Ok("E0203"));
         assert_eq!(page("E0319"), Err(Some("E0317")));
-        assert_eq!(page("W0209"), Err(Some("W0207")));
+        assert_eq!(page("W0209"), Err(Some("W0208")));
         assert_eq!(page("0302").map(|p| p.code), Ok("E0302"));
         assert_eq!(page("203").map(|p| p.code), Ok("E0203"));
         assert_eq!(page("205"), Err(Some("E0204")));

@@ -27,7 +27,7 @@ const fn kind(name: &'static str, code: &'static str, description: &'static str)
 }
 
 /// All kinds. The last word of a name is that of a group.
-pub const KINDS: [Kind; 14] = [
+pub const KINDS: [Kind; 15] = [
     kind("unknown-attribute", "W0201", "an attribute `#[…]` that means nothing here"),
     kind("unreachable-case", "W0301", "a case of a `match` that the cases before it cover"),
     kind(
@@ -53,6 +53,7 @@ pub const KINDS: [Kind; 14] = [
     kind("hole", "W0205", "`???`, an expression that is not written yet"),
     kind("wrapped-number", "W0206", "a number that does not fit the type written behind it"),
     kind("default-type", "W0207", "a parameter of which nothing says the type, so that it is `i32` or `f64`"),
+    kind("one-precedence", "W0208", "`a | b & c` and the like, which other languages read in another order"),
     kind("always-fails", "W0302", "a check that never holds"),
     kind(
         "shared-result",

@@ -44,6 +44,7 @@ impl Cx<'_> {
                     self.name(op);
                     return self.poison(span);
                 }
+                self.warn_of_one_precedence(op, left, span);
                 let (left, right) = (self.exp(left), self.exp(right));
                 self.binary(op, left, right, span)
             }

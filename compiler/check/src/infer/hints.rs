@@ -4,8 +4,8 @@ use super::Cx;
 use super::types::Clash;
 use crate::thir::{Expr, ExprKind, Ty};
 use par_runtime::{Prim, Span};
-use par_syntax::ast::{Exp, ExpKind};
-use par_syntax::{Diagnostic, parse_expression};
+use par_syntax::ast::{Exp, ExpKind, Name};
+use par_syntax::{Diagnostic, Severity, parse_expression};
 
 /// For a function of several arguments where the elements are tuples.
 const PAIRS: &str = "the function gets each element as one tuple: \\(x, y) -> …";
@@ -378,6 +378,24 @@ impl Cx<'_> {
                 diag.note(format!("`{field}` is a function, not a part of an array: {field} … {value}"))
             }
             _ => diag,
+        }
+    }
+
+    /// Warns of operators on bits without parentheses that other languages would combine in another order.
+    pub(super) fn warn_of_one_precedence(&mut self, op: &Name, left: &Exp, span: Span) {
+        // From weakest to strongest, as in C.
+        let strength = |op: &Name| ["|", "^", "&"].iter().position(|s| op.path.is_empty() && *s == op.base);
+        let ExpKind::Binary { op: inner, .. } = &left.kind else { return };
+        let (Some(outer), Some(first)) = (strength(op), strength(inner)) else { return };
+        if first < outer {
+            let (outer, first) = (&op.base, &inner.base);
+            let message = format!(
+                "`{first}` and `{outer}` have one precedence: the `{first}` is done before the `{outer}`"
+            );
+            let diag = Diagnostic::new(Severity::Warning, "W0208", message, span)
+                .label(left.span, format!("the `{first}` is done first"))
+                .note("write parentheses: around this part if it is meant so, else around the other");
+            self.diags.push(diag);
         }
     }
 }
