@@ -360,3 +360,23 @@ fn state_of_ragged_rows_is_in_lanes() {
         assert_eq!(found.last().map(|s| &s[..5]), Some("lanes"), "{step}: {found:?}");
     }
 }
+
+/// Merges read along two rows: elements are in the cache, and lanes would wait for the longest rows.
+#[test]
+fn merges_of_rows_are_one_by_one() {
+    let merged = |start: &str, iteration: &str| {
+        schedules(&format!(
+            "entry main [n] (xss: [n][]i64) (yss: [n][]i64) : [n]i64 =
+               map2 (\\xs ys -> (loop (s, i, j) = ({start}, 0, 0) while i < length xs && j < length ys do {iteration}).0) xss yss"
+        ))
+    };
+    let count = "if xs[i] == ys[j] then (s + 1, i + 1, j + 1) else if xs[i] < ys[j] then (s, i + 1, j) else (s, i, j + 1)";
+    let by_numbers =
+        "(s + i64.bool (xs[i] == ys[j]), i + i64.bool (xs[i] <= ys[j]), j + i64.bool (ys[j] <= xs[i]))";
+    for iteration in [count, by_numbers] {
+        assert_eq!(merged("0", iteration), ["one by one"], "{iteration}");
+    }
+    // Elements come from anywhere.
+    let search = "if xs[i] < ys[j] then (s + 1, i * 2 + 1, j) else (s, i * 2 + 2, j + 1)";
+    assert_eq!(&merged("0", search)[0][..5], "lanes");
+}

@@ -9,7 +9,7 @@
 //! One position after the other, such elements are in the cache before they are needed; lanes would gather them, and wait for the longest row.
 
 use super::class::{Class, Classes};
-use par_ir::core::{Body, Exp, Param, Stm};
+use par_ir::core::{At, Body, Exp, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::Atom;
 use par_ir::visit::Code;
@@ -73,7 +73,7 @@ struct Walk<'c> {
 }
 
 impl Walk<'_> {
-    /// True if all elements that lanes read at places of their own are at counters, and none is updated.
+    /// True if all elements that lanes read at places of their own are at counters, and all that they update, too.
     fn body(&mut self, body: &Body) -> bool {
         body.stms.iter().all(|s| {
             let is_fixed = |a: &Atom| a.var().is_none_or(|v| !self.moving.contains(&v));
@@ -87,7 +87,10 @@ impl Walk<'_> {
                 Exp::Index(_, index) if self.classes.atom(&index[0]) == Class::Each => {
                     index[0].var().is_some_and(|v| self.counters.contains(&v))
                 }
-                Exp::Update { .. } => false,
+                Exp::Update { at, .. } => {
+                    let is_counter = |i: &Atom| i.var().is_some_and(|v| self.counters.contains(&v));
+                    at.iter().all(|at| matches!(at, At::Index(i) if is_counter(i)))
+                }
                 e => e.own_bodies().into_iter().all(|b| self.body(b)),
             }
         })
