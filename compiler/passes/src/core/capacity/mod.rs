@@ -25,6 +25,10 @@ use par_ir::{Atom, Dim, Prim, Type, Var, Vars, tuning};
 use std::collections::HashMap;
 use versions::Versions;
 
+/// Iterations of a loop that ends, and elements that one of them may append: more are out of memory, and their product is a number.
+const MOST: i64 = 1 << 40;
+const MOST_EACH: i64 = 1 << 16;
+
 /// In all functions.
 pub(crate) fn run(program: &mut Program) {
     let Program { funs, vars, .. } = program;
@@ -95,11 +99,7 @@ impl Walk<'_> {
         let most: Vec<i64> = growing.iter().map(|g| versions.most(params[g.size].0.var)).collect();
         self.body(&mut changed, nest);
         let mut code = Statements::new(stm.span);
-        let count = match prim {
-            Prim::I64 => *bound,
-            _ => code.prim("count", PrimOp::Conv(*prim, Prim::I64), vec![*bound], self.vars),
-        };
-        let count = code.arith("count", BinOp::Max, count, Atom::i64(0), self.vars);
+        let count = self.count(*prim, *bound, &mut code);
         let mut more = Vec::new();
         for (g, most) in growing.iter().zip(most) {
             let each = code.arith("more", BinOp::Mul, count, Atom::i64(g.each), self.vars);
@@ -129,6 +129,19 @@ impl Walk<'_> {
         Some(code.stms)
     }
 
+    /// How often a loop repeats: a number that can be counted with, if not by one that ends.
+    fn count(&mut self, prim: Prim, bound: Atom, code: &mut Statements) -> Atom {
+        if bound.var().is_some_and(|v| self.types.values().any(|ty| ty.mentions(v))) {
+            return bound;
+        }
+        let count = match prim {
+            Prim::I64 => bound,
+            _ => code.prim("count", PrimOp::Conv(prim, Prim::I64), vec![bound], self.vars),
+        };
+        let count = code.arith("count", BinOp::Max, count, Atom::i64(0), self.vars);
+        code.arith("count", BinOp::Min, count, Atom::i64(MOST), self.vars)
+    }
+
     /// Sizes that grow by at most a constant in an iteration, if all arrays of these sizes are such that they can have room.
     fn growing(&mut self, params: &[(Param, Atom)], body: &Body) -> Vec<Growing> {
         let mut growing = Vec::new();
@@ -140,7 +153,9 @@ impl Walk<'_> {
                 ty.is_regular() && is_it(&ty.dims[0]) && !ty.dims[1..].iter().any(is_it)
             };
             let each = Ran::iteration(params, body, self.types).growth(body.results[size], p.var);
-            let each = each.filter(|each| *each > 0 && !arrays.is_empty() && arrays.iter().all(has_room));
+            let each = each.filter(|each| {
+                (1..=MOST_EACH).contains(each) && !arrays.is_empty() && arrays.iter().all(has_room)
+            });
             growing.extend(each.map(|each| Growing { size, each, room: self.vars.fresh("room") }));
         }
         growing
