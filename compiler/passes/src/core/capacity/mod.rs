@@ -10,8 +10,8 @@
 //! So are those that it takes elements from at the end (`init xs`), as from a stack. How much an iteration appends must be a constant at most ([`par_ir::growth`]),
 //! and no version may be used when the next one exists ([`versions`]): then the updates are in place, in one kernel under a map.
 //!
-//! Room for all iterations may be far more than is used. Under a map it is for as many elements as the loops have iterations, which take longer than to
-//! make it; of a loop elsewhere there is the original, too, if that would be more than [`tuning::CAPACITY`].
+//! Room for all iterations may be far more than is used. Under a map, rows for which there is no memory together are worked through in chunks; of a loop elsewhere
+//! there is the original, too, if room would be more than [`tuning::CAPACITY`].
 
 mod versions;
 

@@ -168,16 +168,23 @@ impl<'v> Versions<'v> {
             let ty = made.map(|s| &s.pat[0].ty).or_else(|| self.types.get(arr))?;
             let Dim::Size(Atom::Const(n)) = ty.dims[0] else { return None };
             let n = n.as_i64()?;
-            let single = made.and_then(|s| if let Exp::Literal(xs, _) = &s.exp { Some(xs) } else { None });
-            let (at, value) = match single.map(|xs| &xs[..]) {
-                Some([x]) if ty.rank() == 1 => (At::Index(end), *x),
-                _ => (At::Slice { start: end, stride: Atom::i64(1) }, (*arr).into()),
+            version.growth = version.growth.checked_add(n)?;
+            // Elements that are written out are stored one by one: all is scalar code then.
+            let parts: Vec<(i64, Atom)> = match made.map(|s| &s.exp) {
+                Some(Exp::Literal(xs, _)) if ty.rank() == 1 => xs.iter().map(|x| (1, *x)).collect(),
+                _ => vec![(n, (*arr).into())],
             };
-            let next = self.vars.fresh_like(stm.pat[0].var);
-            let p = self.roomy(&Param { var: next, ..stm.pat[0].clone() }, version);
-            code.bind(vec![p], Exp::Update { arr: last, at: vec![at], value });
-            end = code.arith("end", BinOp::Add, end, Atom::i64(n), self.vars);
-            (last, version.growth) = (next, version.growth.checked_add(n)?);
+            for (n, value) in parts {
+                let at = match value {
+                    value if value == (*arr).into() => At::Slice { start: end, stride: Atom::i64(1) },
+                    _ => At::Index(end),
+                };
+                let next = self.vars.fresh_like(stm.pat[0].var);
+                let p = self.roomy(&Param { var: next, ..stm.pat[0].clone() }, version);
+                code.bind(vec![p], Exp::Update { arr: last, at: vec![at], value });
+                end = code.arith("end", BinOp::Add, end, Atom::i64(n), self.vars);
+                last = next;
+            }
         }
         let most = self.most.entry(version.state).or_default();
         *most = version.growth.max(*most);
