@@ -101,3 +101,31 @@ fn a_loop_of_the_host_has_the_original_too() {
     );
     assert_shows!(shown);
 }
+
+#[test]
+fn what_is_appended_behind_the_loop_has_room() {
+    let shown = transformed(
+        "fun f@0 (%n: i64, %ns: [%n]i64) -> (%r: [%n]i64) {
+           let (%none: [0i64]i64) = literal i64 []
+           let (%zs: [%n]i64) = map %n (%ns) \\(%b: i64) -> (i64) {
+             let (%m: i64, %all: [%m]i64) = loop (%k: i64 = 0i64, %xs: [%k]i64 = %none) for %i: i64 < %b do {
+               let (%p: i64) = add.i64 (%k, 1i64)
+               let (%x: [1i64]i64) = literal i64 [%i]
+               let (%q: [%p]i64) = concat (%xs, %x)
+               in (%p, %q)
+             }
+             let (%e: i64) = add.i64 (%m, 1i64)
+             let (%y: [1i64]i64) = literal i64 [%b]
+             let (%w: [%e]i64) = concat (%all, %y)
+             let (%s: i64) = reduce %e (%w) \\(%j: i64) -> (i64) { in (%j) } op \\(%c: i64, %d: i64) -> (i64) {
+               let (%o: i64) = add.i64 (%c, %d)
+               in (%o)
+             } neutral (0i64)
+             in (%s)
+           }
+           in (%zs)
+         }",
+        &[CAPACITY],
+    );
+    assert_shows!(shown);
+}

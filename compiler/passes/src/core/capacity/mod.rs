@@ -71,11 +71,22 @@ struct Growing {
 impl Walk<'_> {
     /// `nest` maps are around it.
     fn body(&mut self, body: &mut Body, nest: usize) {
-        for stm in std::mem::take(&mut body.stms) {
-            match self.with_room(&stm, nest) {
+        let mut left = std::mem::take(&mut body.stms);
+        left.reverse();
+        while let Some(stm) = left.pop() {
+            let growing = self.growing(&stm);
+            if growing.is_empty() {
+                body.stms.push(self.inside(stm, nest));
+                continue;
+            }
+            left.reverse();
+            let mut rest = Body { stms: left, results: std::mem::take(&mut body.results) };
+            match self.with_room(&stm, &growing, &mut rest, nest) {
                 Some(stms) => body.stms.extend(stms),
                 None => body.stms.push(self.inside(stm, nest)),
             }
+            (left, body.results) = (rest.stms, rest.results);
+            left.reverse();
         }
     }
 
@@ -85,17 +96,22 @@ impl Walk<'_> {
         stm
     }
 
-    /// A loop with state that has room for all iterations, if one grows.
-    fn with_room(&mut self, stm: &Stm, nest: usize) -> Option<Vec<Stm>> {
+    /// A loop with state that has room for all iterations, and for what is appended to it in the `rest` behind the loop.
+    fn with_room(
+        &mut self,
+        stm: &Stm,
+        growing: &[Growing],
+        rest: &mut Body,
+        nest: usize,
+    ) -> Option<Vec<Stm>> {
         let Exp::Loop { params, form, body } = &stm.exp else { return None };
         let LoopForm::For { prim, bound, .. } = form else { return None };
-        let growing = self.growing(params, body);
-        if growing.is_empty() {
-            return None;
-        }
         let rooms = growing.iter().map(|g| (params[g.size].0.var, g.room)).collect();
         let mut versions = Versions::new(rooms, self.types, self.vars);
         let mut changed = versions.iteration(params, body)?;
+        let ends = params.iter().zip(&stm.pat).map(|((p, _), end)| (p.var, end));
+        let each = |size| growing.iter().find(|g| params[g.size].0.var == size).map_or(0, |g| g.each);
+        let behind = (nest > 0).then(|| versions.behind(ends, &each, rest)).flatten();
         let most: Vec<i64> = growing.iter().map(|g| versions.most(params[g.size].0.var)).collect();
         self.body(&mut changed, nest);
         let mut code = Statements::new(stm.span);
@@ -111,22 +127,31 @@ impl Walk<'_> {
         let mut then = Statements::new(stm.span);
         let state = self.state(params, growing.iter().zip(more), &mut then);
         let exp = Exp::Loop { params: state, form: form.clone(), body: changed };
-        let results = self.results(stm, exp, &growing, &mut then);
+        if let Some(behind) = behind {
+            *rest = behind;
+            then.bind(self.roomy(&stm.pat, growing), exp);
+            code.stms.extend(then.stms);
+            return Some(code.stms);
+        }
+        let results = self.results(stm, exp, growing, &mut then);
         if nest > 0 {
             code.stms.extend(then.stms);
             code.names(&stm.pat, results);
             return Some(code.stms);
         }
-        let (first, others) = growing.split_first().expect("not empty");
-        let most = others.iter().fold(first.room.into(), |most, g| {
-            code.arith("room", BinOp::Max, most, g.room.into(), self.vars)
-        });
-        let cond = code.compare("fits", CmpOp::Le, most, Atom::i64(tuning::CAPACITY), self.vars);
+        let cond = self.fits(growing, &mut code)?;
         let original = stm.refreshed(self.vars);
         let unchanged = original.pat.iter().map(|p| p.var.into()).collect();
         let other = Body { stms: vec![original], results: unchanged };
         code.bind(stm.pat.clone(), Exp::If { cond, then: then.results(results), other });
         Some(code.stms)
+    }
+
+    /// Test that there is not too much room.
+    fn fits(&mut self, growing: &[Growing], code: &mut Statements) -> Option<Atom> {
+        let rooms: Vec<Atom> = growing.iter().map(|g| g.room.into()).collect();
+        let most = rooms.into_iter().reduce(|a, b| code.arith("room", BinOp::Max, a, b, self.vars))?;
+        Some(code.compare("fits", CmpOp::Le, most, Atom::i64(tuning::CAPACITY), self.vars))
     }
 
     /// How often a loop repeats: a number that can be counted with, if not by one that ends.
@@ -142,8 +167,9 @@ impl Walk<'_> {
         code.arith("count", BinOp::Min, count, Atom::i64(MOST), self.vars)
     }
 
-    /// Sizes that grow by at most a constant in an iteration, if all arrays of these sizes are such that they can have room.
-    fn growing(&mut self, params: &[(Param, Atom)], body: &Body) -> Vec<Growing> {
+    /// Sizes of a counted loop that grow by at most a constant in an iteration, if all arrays of these sizes are such that they can have room.
+    fn growing(&mut self, stm: &Stm) -> Vec<Growing> {
+        let Exp::Loop { params, form: LoopForm::For { .. }, body } = &stm.exp else { return vec![] };
         let mut growing = Vec::new();
         for (size, (p, _)) in params.iter().enumerate().filter(|(_, (p, _))| p.ty == Type::I64) {
             let arrays: Vec<&Type> =
@@ -190,20 +216,28 @@ impl Walk<'_> {
 
     /// The loop, and its results without what is free in the end.
     fn results(&mut self, stm: &Stm, exp: Exp, growing: &[Growing], code: &mut Statements) -> Vec<Atom> {
-        let mut pat: Vec<Param> = stm.pat.iter().map(|p| p.fresh(self.vars)).collect();
-        let mut results: Vec<Atom> = pat.iter().map(|p| p.var.into()).collect();
-        let mut parts = Vec::new();
+        let fresh: Vec<Param> = stm.pat.iter().map(|p| p.fresh(self.vars)).collect();
+        let roomy = self.roomy(&stm.pat, growing);
+        let pat: Vec<Param> =
+            fresh.iter().zip(&roomy).map(|(p, q)| Param { ty: q.ty.clone(), ..*p }).collect();
+        code.bind(pat.clone(), exp);
+        let size =
+            |p: &Param| growing.iter().find(|g| p.ty.mentions(stm.pat[g.size].var)).map(|g| pat[g.size].var);
+        let part = |(p, q): (&Param, &Param)| match size(p) {
+            Some(len) => versions::first_elements(q, len.into(), code, self.vars).into(),
+            None => q.var.into(),
+        };
+        stm.pat.iter().zip(&pat).map(part).collect()
+    }
+
+    /// The pattern of a loop whose arrays have room.
+    fn roomy(&self, pat: &[Param], growing: &[Growing]) -> Vec<Param> {
+        let mut roomy = pat.to_vec();
         for g in growing {
-            let size = stm.pat[g.size].var;
-            for k in (0..pat.len()).filter(|k| stm.pat[*k].ty.mentions(size)) {
-                pat[k].ty.dims[0] = Dim::Size(g.room.into());
-                parts.push((k, pat[g.size].var));
+            for p in roomy.iter_mut().filter(|p| p.ty.mentions(pat[g.size].var)) {
+                p.ty.dims[0] = Dim::Size(g.room.into());
             }
         }
-        code.bind(pat.clone(), exp);
-        for (k, len) in parts {
-            results[k] = versions::first_elements(&pat[k], len.into(), code, self.vars).into();
-        }
-        results
+        roomy
     }
 }

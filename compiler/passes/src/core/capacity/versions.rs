@@ -70,6 +70,42 @@ impl<'v> Versions<'v> {
         Some(changed)
     }
 
+    /// What is behind the loop, if it appends more. `ends` are the arrays of the state and those that the loop ends with, `each` says how much an
+    /// iteration appends.
+    pub fn behind<'p>(
+        &mut self,
+        ends: impl Iterator<Item = (Var, &'p Param)>,
+        each: &dyn Fn(Var) -> i64,
+        rest: &Body,
+    ) -> Option<Body> {
+        let (most, mut found) = (self.most.clone(), Vec::new());
+        for (array, end) in ends {
+            let (Some(of), Some(Dim::Size(size))) = (self.known.get(&array), end.ty.dims.first()) else {
+                continue;
+            };
+            let version = Version { state: of.state, size: *size, array: end.var, growth: each(of.state) };
+            self.most.insert(of.state, 0);
+            found.push((end.var, version));
+        }
+        self.known = found.into_iter().collect();
+        self.views.clear();
+        let changed = self.body(rest, &|_| false);
+        let appends = self.most.values().any(|most| *most > 0);
+        for (state, most) in most {
+            let behind = self.most.entry(state).or_default();
+            *behind = most.max(if changed.is_some() { *behind } else { 0 });
+        }
+        let mut changed = changed.filter(|_| appends)?;
+        let mut code = Statements { span: span(rest), stms: std::mem::take(&mut changed.stms) };
+        for result in &mut changed.results {
+            if let Some(v) = result.var().filter(|v| self.known.contains_key(v)) {
+                *result = self.part(v, &mut code).into();
+            }
+        }
+        changed.stms = code.stms;
+        Some(changed)
+    }
+
     /// The results of an iteration: those that are next versions of state have to be versions.
     fn next(&mut self, state: impl Iterator<Item = Var>, body: &mut Body) -> Option<()> {
         let mut code = Statements { span: span(body), stms: std::mem::take(&mut body.stms) };
