@@ -124,15 +124,18 @@ impl Walk<'_> {
         for (cond, holds) in conditions {
             let compared = |(d, i): (usize, &Option<Var>)| Some((d, comparison(cond, (*i)?, &lam.body)?));
             let (d, (op, bound)) = at.iter().enumerate().find_map(compared)?;
-            if !is_fixed(&bound) || !is_fixed(&widths[d]) || sides[d].is_some() {
+            let side = Side { op: if holds { op } else { op.negated() }, bound };
+            if !is_fixed(&bound) || !is_fixed(&widths[d]) || sides[d].is_some() || side.op == CmpOp::Ne {
                 return None;
             }
-            sides[d] = Some(Side { op: if holds { op } else { op.negated() }, bound });
+            sides[d] = Some(side);
         }
-        let side = sides.first().copied().flatten()?;
-        // Of its other rows, only the one that positions are compared with.
+        sides.first().copied().flatten()?;
+        // Of other rows, and of its own, only what is not replaced: what indices are compared with.
         let stays = |at: &[Atom]| {
-            at[0] == i.into() || at[0] == side.bound && matches!(side.op, CmpOp::Gt | CmpOp::Lt)
+            let is_beside =
+                |(i, side): (&Atom, &Option<Side>)| side.is_some_and(|s| *i == s.bound && s.is_strict());
+            at[0] == i.into() || at.iter().zip(&sides).any(is_beside)
         };
         let is_alone = !before.iter().any(|s| s.mentions(array) || s.pat.iter().any(|p| p.var == array))
             && reads_only(&body, array, &|at| at[0] == i.into());

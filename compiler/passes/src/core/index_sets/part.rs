@@ -36,8 +36,22 @@ struct Edge {
 }
 
 impl Side {
+    /// True if the bound itself is not on this side.
+    pub fn is_strict(self) -> bool {
+        matches!(self.op, CmpOp::Gt | CmpOp::Lt)
+    }
+
     /// The indices of a dimension that are on this side. Bounds are clamped first, so that nothing wraps.
     fn edge(self, width: Atom, code: &mut Statements, vars: &mut Vars) -> Edge {
+        if self.op == CmpOp::Eq {
+            let from = code.arith("from", BinOp::Max, self.bound, Atom::i64(0), vars);
+            let from = code.arith("from", BinOp::Min, from, width, vars);
+            let is_it = code.compare("some", CmpOp::Eq, from, self.bound, vars);
+            let left = code.arith("left", BinOp::Sub, width, from, vars);
+            let one = code.arith("count", BinOp::Min, left, Atom::i64(1), vars);
+            let count = code.prim("count", PrimOp::Select(Prim::I64), vec![is_it, one, Atom::i64(0)], vars);
+            return Edge { from, count };
+        }
         let is_behind = matches!(self.op, CmpOp::Gt | CmpOp::Ge);
         let is_next = matches!(self.op, CmpOp::Gt | CmpOp::Le);
         let (least, most) = match is_next {

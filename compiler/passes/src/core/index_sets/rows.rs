@@ -117,12 +117,11 @@ fn parts_of(cond: Var, holds: bool, body: &Body) -> Vec<Var> {
     }
 }
 
-/// A condition that orders the position and a number: the position's comparison with that.
+/// A condition that compares the position with a number: how it does.
 pub(super) fn comparison(cond: Var, i: Var, body: &Body) -> Option<(CmpOp, Atom)> {
     let stm = definition(cond, body)?;
     let Exp::Prim(PrimOp::Cmp(op, Prim::I64), xs) = &stm.exp else { return None };
     match xs[..] {
-        _ if matches!(op, CmpOp::Eq | CmpOp::Ne) => None,
         [a, b] if a == i.into() => Some((*op, b)),
         [a, b] if b == i.into() => Some((op.exchanged(), a)),
         _ => None,
