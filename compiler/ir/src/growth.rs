@@ -31,8 +31,9 @@ impl<'s> Ran<'s> {
         if a == over.into() {
             return Some(0);
         }
-        // A constant is that much larger than 0 at most.
-        a.as_i64().or_else(|| (0..self.stms.len()).filter_map(|i| self.growth_by(i, a, over)).min())
+        // A constant is that much larger than 0 at most; the size of a slice may be one.
+        let by_statements = (0..self.stms.len()).filter_map(|i| self.growth_by(i, a, over));
+        by_statements.chain(a.as_i64()).min()
     }
 
     /// The same, if a statement, with those before it, says so. Only what is before counts: sizes of slices may bound each other.
