@@ -10,7 +10,9 @@ use crate::core::{Body, Exp, Param, Stm};
 use crate::prim::{BinOp, PrimOp};
 use crate::ty::{Atom, Dim, Type, Var};
 use par_runtime::Prim;
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Statements that have run, in order.
 #[derive(Clone)]
@@ -18,16 +20,23 @@ pub struct Ran<'s> {
     stms: Vec<&'s Stm>,
     types: &'s HashMap<Var, Type>,
     params: Vec<&'s Param>,
+    /// Numbers that may still be looked at: they may be computed from each other in many ways.
+    left: Rc<Cell<usize>>,
 }
+
+/// Numbers that are looked at to find out by how much one grows, at most.
+const NUMBERS: usize = 4096;
 
 impl<'s> Ran<'s> {
     /// An iteration of a loop. `types` are those of variables from outside.
     pub fn iteration(params: &'s [(Param, Atom)], body: &'s Body, types: &'s HashMap<Var, Type>) -> Ran<'s> {
-        Ran { stms: body.stms.iter().collect(), types, params: params.iter().map(|(p, _)| p).collect() }
+        let params = params.iter().map(|(p, _)| p).collect();
+        Ran { stms: body.stms.iter().collect(), types, params, left: Rc::new(Cell::new(NUMBERS)) }
     }
 
     /// A number by which a size is at most larger than another one, which is not negative; none if none is known.
     pub fn growth(&self, a: Atom, over: Var) -> Option<i64> {
+        self.left.set(self.left.get().checked_sub(1)?);
         if a == over.into() {
             return Some(0);
         }
@@ -86,7 +95,7 @@ impl<'s> Ran<'s> {
     fn with(&self, params: &[&'s Param], body: &'s Body) -> Ran<'s> {
         let stms = self.stms.iter().copied().chain(&body.stms).collect();
         let params = self.params.iter().chain(params).copied().collect();
-        Ran { stms, params, types: self.types }
+        Ran { stms, params, ..self.clone() }
     }
 
     /// The first dimension of an array.
