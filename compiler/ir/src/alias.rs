@@ -44,7 +44,7 @@ fn accumulated(body: &Body, acc: Var) -> Option<Var> {
     })
 }
 
-/// True if a body does nothing to an array but to read it, at indices that may be.
+/// True if all uses of an array in a body are reads at indices that `may_be` allows.
 pub fn reads_only(body: &Body, array: Var, may_be: &dyn Fn(&[Atom]) -> bool) -> bool {
     !body.results.contains(&array.into())
         && body.stms.iter().all(|s| match &s.exp {

@@ -58,7 +58,7 @@ impl Statements {
         self.bind(vec![p], Exp::Index(arr, at));
     }
 
-    /// An array of a type with sizes, full of zeros.
+    /// A regular array of zeros.
     pub fn zeros(&mut self, ty: &Type, vars: &mut Vars) -> Var {
         let zero = Atom::Const(Scalar::zero(ty.prim()));
         let row = |made: Atom, i: usize| match ty.dims[i] {
@@ -80,6 +80,13 @@ impl Statements {
     pub fn results(self, results: Vec<Atom>) -> Body {
         Body { stms: self.stms, results }
     }
+}
+
+/// Removes the marked statements.
+pub fn take(stms: &mut Vec<Stm>, marked: Vec<bool>) -> Vec<Stm> {
+    let (out, stay): (Vec<_>, Vec<_>) = std::mem::take(stms).into_iter().zip(marked).partition(|(_, m)| *m);
+    *stms = stay.into_iter().map(|(s, _)| s).collect();
+    out.into_iter().map(|(s, _)| s).collect()
 }
 
 impl Exp {

@@ -115,7 +115,7 @@ impl Lambda {
         Lambda { params: vec![a, b], body, ret: vec![ty], schedule: Schedule::Free }
     }
 
-    /// Operators of scalars as one function of two tuples.
+    /// An operator on tuples, component by component.
     pub fn of_operators(ops: &[(BinOp, Prim)], span: Span, vars: &mut Vars) -> Lambda {
         let all: Vec<Lambda> =
             ops.iter().map(|(op, prim)| Lambda::of_operator(*op, *prim, span, vars)).collect();

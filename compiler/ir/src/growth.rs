@@ -1,4 +1,4 @@
-//! Growth: by how much a size of a loop's state may become larger in an iteration.
+//! Growth: upper bounds of how much a size in a loop's state increases in an iteration.
 //!
 //! ```text
 //! loop (k = 0, xs: [k]t = []) for … do                       growth of k
@@ -14,17 +14,17 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Statements that have run, in order.
+/// Statements that dominate a point of an iteration, in order.
 #[derive(Clone)]
 pub struct Ran<'s> {
     stms: Vec<&'s Stm>,
     types: &'s HashMap<Var, Type>,
     params: Vec<&'s Param>,
-    /// Numbers that may still be looked at: they may be computed from each other in many ways.
+    /// Budget of numbers to look at: an expression may have exponentially many paths.
     left: Rc<Cell<usize>>,
 }
 
-/// Numbers that are looked at to find out by how much one grows, at most.
+/// The budget of one query.
 const NUMBERS: usize = 4096;
 
 impl<'s> Ran<'s> {
@@ -34,13 +34,13 @@ impl<'s> Ran<'s> {
         Ran { stms: body.stms.iter().collect(), types, params, left: Rc::new(Cell::new(NUMBERS)) }
     }
 
-    /// A number by which a size is at most larger than another one, which is not negative; none if none is known.
+    /// Upper bound of the difference between a size and `over`, which is not negative; none if unknown.
     pub fn growth(&self, a: Atom, over: Var) -> Option<i64> {
         self.left.set(self.left.get().checked_sub(1)?);
         if a == over.into() {
             return Some(0);
         }
-        // A constant is that much larger than 0 at most; the size of a slice may be one.
+        // A constant exceeds `over` by itself at most; it may be the size of a slice, too.
         let by_statements = (0..self.stms.len()).filter_map(|i| self.growth_by(i, a, over));
         by_statements.chain(a.as_i64()).min()
     }
@@ -69,7 +69,7 @@ impl<'s> Ran<'s> {
                 let [a, b] = [then, other].map(|arm| before.with(&[], arm).growth(arm.results[k], over));
                 Some(a?.max(b?))
             }
-            // What an iteration does not make larger is at most what it was at first.
+            // A size that does not grow in an iteration is bounded by its first value.
             Exp::Loop { params, body, .. } => {
                 let state: Vec<&Param> = params.iter().map(|(p, _)| p).collect();
                 let each = before.with(&state, body).growth(body.results[k], params[k].0.var)?;
@@ -91,7 +91,7 @@ impl<'s> Ran<'s> {
         }
     }
 
-    /// With the statements of a body, behind these.
+    /// Followed by the statements of a body.
     fn with(&self, params: &[&'s Param], body: &'s Body) -> Ran<'s> {
         let stms = self.stms.iter().copied().chain(&body.stms).collect();
         let params = self.params.iter().chain(params).copied().collect();

@@ -103,7 +103,7 @@ pub const FUSED_STATEMENTS: usize = 400;
 /// Statements behind the first among which the second of two that are fused is looked for.
 pub const CORE_FUSION_REACH: usize = 32;
 
-/// Elements up to which an array that a loop of the host appends to has room for all iterations.
+/// Limit of the elements of a buffer with capacity for all iterations of a host loop that appends.
 pub const CAPACITY: i64 = 1 << 26;
 
 // Flattening.

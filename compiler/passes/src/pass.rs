@@ -149,10 +149,10 @@ pub const SEQUENTIAL: CorePass = Pass {
     run: sequential::run,
 };
 
-/// Capacity of arrays that loops append to. Before hoisting, fusion and scalar replacement, which see arrays of one size then.
+/// Buffers with capacity for arrays that loops append to. Before hoisting, fusion and scalar replacement, which then see arrays of invariant size.
 pub const CAPACITY: CorePass = Pass {
     name: "capacity",
-    description: "gives arrays that counted loops append to room for all iterations",
+    description: "makes buffers with capacity of arrays that counted loops append to",
     run: capacity::run,
 };
 

@@ -5,7 +5,7 @@ mod common;
 use common::transformed;
 use par_passes::pass::CAPACITY;
 
-/// A loop under a map whose iterations end with the next size and array.
+/// A loop under a map; the iteration results in the next size and array.
 fn loop_with(iteration: &str) -> String {
     transformed(
         &format!(
@@ -25,13 +25,13 @@ fn loop_with(iteration: &str) -> String {
     )
 }
 
-fn has_room(iteration: &str) -> bool {
+fn is_buffered(iteration: &str) -> bool {
     let shown = loop_with(iteration);
     let after = shown.split("=>").nth(1).unwrap_or_default();
     after.contains("zeros")
 }
 
-/// The end of an array is added to, or taken.
+/// Push or pop.
 const STACK: &str = "let (%c: bool) = lt.i64 (%i, 5i64)
   let (%k1: i64, %e: [%k1]i64) = if %c then {
     let (%p: i64) = add.i64 (%k, 1i64)
@@ -46,13 +46,13 @@ const STACK: &str = "let (%c: bool) = lt.i64 (%i, 5i64)
   in (%k1, %e)";
 
 #[test]
-fn a_stack_has_room() {
+fn a_stack_is_a_buffer() {
     assert_shows!(loop_with(STACK));
 }
 
-/// Two are added, and one is taken: there is room for the moment with both.
+/// Push two, pop one: the capacity covers the size in between.
 #[test]
-fn there_is_room_for_the_most_elements_within_an_iteration() {
+fn the_capacity_covers_sizes_within_an_iteration() {
     assert_shows!(loop_with(
         "let (%p: i64) = add.i64 (%k, 2i64)
          let (%x: [2i64]i64) = literal i64 [%i, %i]
@@ -63,7 +63,7 @@ fn there_is_room_for_the_most_elements_within_an_iteration() {
     ));
 }
 
-/// Appends, with more statements behind.
+/// Appends, followed by further statements.
 fn appended(part: &str, then: &str) -> String {
     format!(
         "let (%p: i64) = add.i64 (%k, 1i64)
@@ -74,19 +74,19 @@ fn appended(part: &str, then: &str) -> String {
 }
 
 #[test]
-fn arrays_that_are_used_later_or_made_otherwise_have_no_room() {
+fn arrays_that_are_live_or_not_appended_to_are_not_buffered() {
     let after = "in (%p, %q)";
-    assert!(has_room(&appended("concat (%xs, %x)", after)));
-    assert!(has_room(&appended("concat (%xs, %x)", "let (%e: i64) = %q[0i64] in (%p, %q)")));
+    assert!(is_buffered(&appended("concat (%xs, %x)", after)));
+    assert!(is_buffered(&appended("concat (%xs, %x)", "let (%e: i64) = %q[0i64] in (%p, %q)")));
     // At the front; of the version before; not by a constant.
-    assert!(!has_room(&appended("concat (%x, %xs)", after)));
-    assert!(!has_room(&appended("concat (%xs, %x)", "let (%e: i64) = %xs[0i64] in (%p, %q)")));
+    assert!(!is_buffered(&appended("concat (%x, %xs)", after)));
+    assert!(!is_buffered(&appended("concat (%xs, %x)", "let (%e: i64) = %xs[0i64] in (%p, %q)")));
     let doubled = "let (%p: i64) = add.i64 (%k, %k) let (%q: [%p]i64) = concat (%xs, %xs) in (%p, %q)";
-    assert!(!has_room(doubled));
+    assert!(!is_buffered(doubled));
 }
 
 #[test]
-fn a_loop_of_the_host_has_the_original_too() {
+fn a_host_loop_keeps_its_original() {
     let shown = transformed(
         "fun f@0 (%n: i64, %ys: [%n]i64) -> (%m: i64, %r: [%m]i64) {
            let (%m1: i64, %all: [%m1]i64) = loop (%k: i64 = %n, %xs: [%k]i64 = %ys) for %i: i64 < %n do {
@@ -103,7 +103,7 @@ fn a_loop_of_the_host_has_the_original_too() {
 }
 
 #[test]
-fn what_is_appended_behind_the_loop_has_room() {
+fn appends_after_the_loop_are_buffered() {
     let shown = transformed(
         "fun f@0 (%n: i64, %ns: [%n]i64) -> (%r: [%n]i64) {
            let (%none: [0i64]i64) = literal i64 []

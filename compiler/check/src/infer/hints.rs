@@ -381,7 +381,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Warns of operators on bits without parentheses that other languages would combine in another order.
+    /// Warns of bitwise operators without parentheses that C would group otherwise.
     pub(super) fn warn_of_one_precedence(&mut self, op: &Name, left: &Exp, span: Span) {
         // From weakest to strongest, as in C.
         let strength = |op: &Name| ["|", "^", "&"].iter().position(|s| op.path.is_empty() && *s == op.base);

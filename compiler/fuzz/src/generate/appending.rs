@@ -20,7 +20,7 @@ pub(super) const FORMS: &[Form] = &[
     Form { name: "appending rows", weight: 14, makes: rows, make: appended_rows },
 ];
 
-/// A loop that makes an array.
+/// A loop that appends to an array.
 fn appended(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let (a, b) = g.halves(fuel);
     let first = if g.rng.chance(60) { "[]".to_string() } else { g.exp(ty, a / 2) };
@@ -43,7 +43,7 @@ fn appended_rows(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     Some(format!("(map (\\({x}: {t}) -> {made}) {xs})"))
 }
 
-/// The next version of the array `y`, in the iteration `k`; sometimes one that is not made at its end.
+/// The next version of the array `y` in the iteration `k`: appended to, shortened, or made anew.
 fn version(g: &mut Gen, ty: &Ty, (y, k): (&str, &str), fuel: u32, depth: u32) -> Option<String> {
     let inner = match depth {
         0 => y.to_string(),

@@ -18,6 +18,7 @@
 mod distribute;
 
 use crate::alias::reads_only;
+use crate::build::take;
 use crate::core::{Body, Exp, LoopForm, Param, Program, Stm};
 use crate::cost::{Time, time};
 use crate::effects::Effects;
@@ -115,7 +116,7 @@ impl Scope<'_> {
         }
     }
 
-    /// True if an operator makes a size of sizes: it is not negative.
+    /// True if an operator of sizes is not negative.
     fn makes_size(&self, op: BinOp, xy: &[Atom]) -> bool {
         match op {
             BinOp::Add | BinOp::Min => xy.iter().all(|x| self.is_size(*x)),
@@ -169,7 +170,7 @@ impl Scope<'_> {
         body.stms = out;
     }
 
-    /// Hoists out of the bodies of a statement (out of arms and conditions, which guard what is in them, tables only).
+    /// Hoists out of the bodies of a statement; out of arms only tables, since conditions guard the rest.
     fn stm(&mut self, stm: &mut Stm) -> Vec<Stm> {
         let mark = self.trail.len();
         self.enter(&stm.exp);
@@ -339,7 +340,7 @@ impl Scope<'_> {
     }
 }
 
-/// Takes out of an arm literals of constants of which it only reads elements.
+/// Removes tables from an arm: literals of constants of which only elements are read.
 fn take_tables(arm: &mut Body) -> Vec<Stm> {
     let is_table = |s: &Stm| {
         let Exp::Literal(elements, _) = &s.exp else { return false };
@@ -348,13 +349,6 @@ fn take_tables(arm: &mut Body) -> Vec<Stm> {
     };
     let tables = arm.stms.iter().map(is_table).collect();
     take(&mut arm.stms, tables)
-}
-
-/// Takes the statements that are marked.
-fn take(stms: &mut Vec<Stm>, marked: Vec<bool>) -> Vec<Stm> {
-    let (out, stay): (Vec<_>, Vec<_>) = std::mem::take(stms).into_iter().zip(marked).partition(|(_, m)| *m);
-    *stms = stay.into_iter().map(|(s, _)| s).collect();
-    out.into_iter().map(|(s, _)| s).collect()
 }
 
 /// Candidates that cost something or are `needed`, and those they depend on.

@@ -83,7 +83,7 @@ impl Flattener<'_> {
         (either.into(), VersionChoice::Positions { least, most: Some(most) })
     }
 
-    /// Work of all positions, and the launches of the flat version, which are those of the position that needs most.
+    /// Work of all positions together, and launches of the flat version: the maximum over the positions.
     fn of_all_positions(&mut self, level: LevelId, work: Ex, launches: Ex) -> (Atom, Atom) {
         if work.is_of_host() && launches.is_of_host() {
             let (work, n) = (self.host(&work), self.count(level));

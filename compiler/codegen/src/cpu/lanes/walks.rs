@@ -28,7 +28,7 @@ pub fn walks(params: &[(Param, Atom)], cond: &Body, body: &Body, classes: &Class
     (classes.goes_apart(cond) || classes.goes_apart(body)) && walk.body(cond) && walk.body(body)
 }
 
-/// True for sums and differences of a variable, of those that are asked for, and what is a step.
+/// True for a sum or difference of a variable and a step; `from` selects the variables.
 fn steps(stm: &Stm, is_step: &dyn Fn(&Atom) -> bool, from: impl Fn(Var) -> bool) -> bool {
     let is_from = |a: &Atom| a.var().is_some_and(&from);
     match &stm.exp {
@@ -41,7 +41,7 @@ fn steps(stm: &Stm, is_step: &dyn Fn(&Atom) -> bool, from: impl Fn(Var) -> bool)
     }
 }
 
-/// True if a variable that one of these bodies binds is a step from a counter, or in some cases what that was.
+/// True if a variable bound in these bodies is a step from a counter, or the unchanged counter in some branches.
 fn advances(next: Var, counter: Var, bodies: &[&Body], classes: &Classes) -> bool {
     let stms = || bodies.iter().flat_map(|b| &b.stms);
     let made = stms().find_map(|s| Some((s, s.pat.iter().position(|p| p.var == next)?)));
@@ -68,12 +68,12 @@ struct Walk<'c> {
     classes: &'c Classes,
     /// Counters, and what is computed from one by steps.
     counters: HashSet<Var>,
-    /// What differs between iterations.
+    /// Variables that are not invariant in the loop.
     moving: HashSet<Var>,
 }
 
 impl Walk<'_> {
-    /// True if all elements that lanes read at places of their own are at counters, and all that they update, too.
+    /// True if lanes read and update elements of their own at counters only.
     fn body(&mut self, body: &Body) -> bool {
         body.stms.iter().all(|s| {
             let is_fixed = |a: &Atom| a.var().is_none_or(|v| !self.moving.contains(&v));

@@ -1,4 +1,4 @@
-//! Capacity: arrays that a counted loop appends to are arrays with room for all iterations, which it updates.
+//! Capacity: arrays that a counted loop appends to are buffers with capacity for all iterations, updated in place.
 //!
 //! ```text
 //! loop (k = 0, xs: [k]t = []) for i < n do           loop (k = 0, b: [n]t = replicate n 0) for i < n do
@@ -7,11 +7,12 @@
 //!                                                    xs = slice b (0, k)
 //! ```
 //!
-//! So are those that it takes elements from at the end (`init xs`), as from a stack. How much an iteration appends must be a constant at most ([`par_ir::growth`]),
-//! and no version may be used when the next one exists ([`versions`]): then the updates are in place, in one kernel under a map.
+//! Stacks are such arrays, too: a prefix (`init xs`) is the same buffer. An iteration may append a constant number of elements at most ([`par_ir::growth`]), and each
+//! update must be the last use of the version before it ([`versions`]): so it is in place, in one kernel under a map. Statements after the loop may append
+//! as well.
 //!
-//! Room for all iterations may be far more than is used. Under a map, rows for which there is no memory together are worked through in chunks; of a loop elsewhere
-//! there is the original, too, if room would be more than [`tuning::CAPACITY`].
+//! The capacity may be far above the final size. Under a map, rows whose buffers do not fit in memory together run in chunks; a host loop keeps its original as
+//! a second version for capacities above [`tuning::CAPACITY`].
 
 mod versions;
 
@@ -25,7 +26,7 @@ use par_ir::{Atom, Dim, Prim, Type, Var, Vars, tuning};
 use std::collections::HashMap;
 use versions::Versions;
 
-/// Iterations of a loop that ends, and elements that one of them may append: more are out of memory, and their product is a number.
+/// Limits of the iterations that are counted, and of the elements that each appends: the product does not overflow, and is out of memory.
 const MOST: i64 = 1 << 40;
 const MOST_EACH: i64 = 1 << 16;
 
@@ -58,18 +59,18 @@ struct Walk<'v> {
     types: &'v HashMap<Var, Type>,
 }
 
-/// State that grows.
+/// A size of the state that grows, and the arrays of this size.
 struct Growing {
-    /// Number of its size among the parameters.
+    /// Number of the size among the parameters.
     size: usize,
-    /// By how much an iteration makes that larger at most.
+    /// Upper bound of its growth in an iteration.
     each: i64,
-    /// The size of an array with room.
-    room: Var,
+    /// Size of the buffers.
+    capacity: Var,
 }
 
 impl Walk<'_> {
-    /// `nest` maps are around it.
+    /// Statements under `nest` maps.
     fn body(&mut self, body: &mut Body, nest: usize) {
         let mut left = std::mem::take(&mut body.stms);
         left.reverse();
@@ -81,7 +82,7 @@ impl Walk<'_> {
             }
             left.reverse();
             let mut rest = Body { stms: left, results: std::mem::take(&mut body.results) };
-            match self.with_room(&stm, &growing, &mut rest, nest) {
+            match self.over_buffers(&stm, &growing, &mut rest, nest) {
                 Some(stms) => body.stms.extend(stms),
                 None => body.stms.push(self.inside(stm, nest)),
             }
@@ -92,12 +93,12 @@ impl Walk<'_> {
 
     fn inside(&mut self, mut stm: Stm, nest: usize) -> Stm {
         let nest = nest + usize::from(stm.exp.is_soac());
-        stm.exp.for_each_body_mut(|b| deeper(|| self.body(b, nest)));
+        stm.exp.for_each_body_mut(|b| self.body(b, nest));
         stm
     }
 
-    /// A loop with state that has room for all iterations, and for what is appended to it in the `rest` behind the loop.
-    fn with_room(
+    /// The loop over buffers; the `rest` of the body may append to its results.
+    fn over_buffers(
         &mut self,
         stm: &Stm,
         growing: &[Growing],
@@ -106,8 +107,8 @@ impl Walk<'_> {
     ) -> Option<Vec<Stm>> {
         let Exp::Loop { params, form, body } = &stm.exp else { return None };
         let LoopForm::For { prim, bound, .. } = form else { return None };
-        let rooms = growing.iter().map(|g| (params[g.size].0.var, g.room)).collect();
-        let mut versions = Versions::new(rooms, self.types, self.vars);
+        let capacities = growing.iter().map(|g| (params[g.size].0.var, g.capacity)).collect();
+        let mut versions = Versions::new(capacities, self.types, self.vars);
         let mut changed = versions.iteration(params, body)?;
         let ends = params.iter().zip(&stm.pat).map(|((p, _), end)| (p.var, end));
         let each = |size| growing.iter().find(|g| params[g.size].0.var == size).map_or(0, |g| g.each);
@@ -118,18 +119,18 @@ impl Walk<'_> {
         let count = self.count(*prim, *bound, &mut code);
         let mut more = Vec::new();
         for (g, most) in growing.iter().zip(most) {
-            let each = code.arith("more", BinOp::Mul, count, Atom::i64(g.each), self.vars);
-            more.push(code.arith("more", BinOp::Add, each, Atom::i64((most - g.each).max(0)), self.vars));
-            let room =
+            let each = code.arith("added", BinOp::Mul, count, Atom::i64(g.each), self.vars);
+            more.push(code.arith("added", BinOp::Add, each, Atom::i64((most - g.each).max(0)), self.vars));
+            let capacity =
                 Exp::Prim(PrimOp::Bin(BinOp::Add, Prim::I64), vec![params[g.size].1, more[more.len() - 1]]);
-            code.bind(vec![Param { var: g.room, ty: Type::I64 }], room);
+            code.bind(vec![Param { var: g.capacity, ty: Type::I64 }], capacity);
         }
         let mut then = Statements::new(stm.span);
         let state = self.state(params, growing.iter().zip(more), &mut then);
         let exp = Exp::Loop { params: state, form: form.clone(), body: changed };
         if let Some(behind) = behind {
             *rest = behind;
-            then.bind(self.roomy(&stm.pat, growing), exp);
+            then.bind(self.extended(&stm.pat, growing), exp);
             code.stms.extend(then.stms);
             return Some(code.stms);
         }
@@ -147,14 +148,15 @@ impl Walk<'_> {
         Some(code.stms)
     }
 
-    /// Test that there is not too much room.
+    /// Test that the capacities are within the limit.
     fn fits(&mut self, growing: &[Growing], code: &mut Statements) -> Option<Atom> {
-        let rooms: Vec<Atom> = growing.iter().map(|g| g.room.into()).collect();
-        let most = rooms.into_iter().reduce(|a, b| code.arith("room", BinOp::Max, a, b, self.vars))?;
+        let capacities: Vec<Atom> = growing.iter().map(|g| g.capacity.into()).collect();
+        let most =
+            capacities.into_iter().reduce(|a, b| code.arith("capacity", BinOp::Max, a, b, self.vars))?;
         Some(code.compare("fits", CmpOp::Le, most, Atom::i64(tuning::CAPACITY), self.vars))
     }
 
-    /// How often a loop repeats: a number that can be counted with, if not by one that ends.
+    /// Number of iterations, at most [`MOST`] unless it is a size.
     fn count(&mut self, prim: Prim, bound: Atom, code: &mut Statements) -> Atom {
         if bound.var().is_some_and(|v| self.types.values().any(|ty| ty.mentions(v))) {
             return bound;
@@ -167,27 +169,28 @@ impl Walk<'_> {
         code.arith("count", BinOp::Min, count, Atom::i64(MOST), self.vars)
     }
 
-    /// Sizes of a counted loop that grow by at most a constant in an iteration, if all arrays of these sizes are such that they can have room.
+    /// Growing sizes of a counted loop whose growth has a constant bound, and whose arrays are regular.
     fn growing(&mut self, stm: &Stm) -> Vec<Growing> {
         let Exp::Loop { params, form: LoopForm::For { .. }, body } = &stm.exp else { return vec![] };
         let mut growing = Vec::new();
         for (size, (p, _)) in params.iter().enumerate().filter(|(_, (p, _))| p.ty == Type::I64) {
             let arrays: Vec<&Type> =
                 params.iter().map(|(q, _)| &q.ty).filter(|ty| ty.mentions(p.var)).collect();
-            let has_room = |ty: &&Type| {
+            let is_bufferable = |ty: &&Type| {
                 let is_it = |d: &Dim| *d == Dim::Size(p.var.into());
                 ty.is_regular() && is_it(&ty.dims[0]) && !ty.dims[1..].iter().any(is_it)
             };
+            if arrays.is_empty() || !arrays.iter().all(is_bufferable) {
+                continue;
+            }
             let each = Ran::iteration(params, body, self.types).growth(body.results[size], p.var);
-            let each = each.filter(|each| {
-                (1..=MOST_EACH).contains(each) && !arrays.is_empty() && arrays.iter().all(has_room)
-            });
-            growing.extend(each.map(|each| Growing { size, each, room: self.vars.fresh("room") }));
+            let each = each.filter(|each| (1..=MOST_EACH).contains(each));
+            growing.extend(each.map(|each| Growing { size, each, capacity: self.vars.fresh("capacity") }));
         }
         growing
     }
 
-    /// The state with room for so many more elements.
+    /// The state, its arrays extended by so many elements.
     fn state<'g>(
         &mut self,
         params: &[(Param, Atom)],
@@ -198,14 +201,14 @@ impl Walk<'_> {
         for (g, more) in growing {
             let (size, first) = &params[g.size];
             for (p, init) in state.iter_mut().filter(|(p, _)| p.ty.mentions(size.var)) {
-                p.ty.dims[0] = Dim::Size(g.room.into());
+                p.ty.dims[0] = Dim::Size(g.capacity.into());
                 let is_empty = first.as_i64() == Some(0);
                 let mut free = p.ty.clone();
-                free.dims[0] = Dim::Size(if is_empty { g.room.into() } else { more });
+                free.dims[0] = Dim::Size(if is_empty { g.capacity.into() } else { more });
                 let free = code.zeros(&free, self.vars);
                 *init = match init.var().filter(|_| !is_empty) {
                     Some(v) => {
-                        code.value("with_room", p.ty.clone(), Exp::Concat(vec![v, free]), self.vars).into()
+                        code.value("extended", p.ty.clone(), Exp::Concat(vec![v, free]), self.vars).into()
                     }
                     None => free.into(),
                 };
@@ -214,30 +217,30 @@ impl Walk<'_> {
         state
     }
 
-    /// The loop, and its results without what is free in the end.
+    /// The loop, and its results cut to their sizes.
     fn results(&mut self, stm: &Stm, exp: Exp, growing: &[Growing], code: &mut Statements) -> Vec<Atom> {
         let fresh: Vec<Param> = stm.pat.iter().map(|p| p.fresh(self.vars)).collect();
-        let roomy = self.roomy(&stm.pat, growing);
+        let extended = self.extended(&stm.pat, growing);
         let pat: Vec<Param> =
-            fresh.iter().zip(&roomy).map(|(p, q)| Param { ty: q.ty.clone(), ..*p }).collect();
+            fresh.iter().zip(&extended).map(|(p, q)| Param { ty: q.ty.clone(), ..*p }).collect();
         code.bind(pat.clone(), exp);
         let size =
             |p: &Param| growing.iter().find(|g| p.ty.mentions(stm.pat[g.size].var)).map(|g| pat[g.size].var);
         let part = |(p, q): (&Param, &Param)| match size(p) {
-            Some(len) => versions::first_elements(q, len.into(), code, self.vars).into(),
+            Some(len) => versions::prefix(q, len.into(), code, self.vars).into(),
             None => q.var.into(),
         };
         stm.pat.iter().zip(&pat).map(part).collect()
     }
 
-    /// The pattern of a loop whose arrays have room.
-    fn roomy(&self, pat: &[Param], growing: &[Growing]) -> Vec<Param> {
-        let mut roomy = pat.to_vec();
+    /// The pattern of the loop over buffers.
+    fn extended(&self, pat: &[Param], growing: &[Growing]) -> Vec<Param> {
+        let mut extended = pat.to_vec();
         for g in growing {
-            for p in roomy.iter_mut().filter(|p| p.ty.mentions(pat[g.size].var)) {
-                p.ty.dims[0] = Dim::Size(g.room.into());
+            for p in extended.iter_mut().filter(|p| p.ty.mentions(pat[g.size].var)) {
+                p.ty.dims[0] = Dim::Size(g.capacity.into());
             }
         }
-        roomy
+        extended
     }
 }

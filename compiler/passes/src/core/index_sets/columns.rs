@@ -12,8 +12,7 @@ use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Type, Var, Vars};
 use std::collections::HashSet;
 
-/// The statements in place of such a map, if a result of it may be a version of an array from outside: `may_be` says so of an
-/// array and the number of a result.
+/// The map of the column and the update, if `may_be` allows a result to be a version of an array.
 pub(super) fn updated(stm: &Stm, may_be: &dyn Fn(Var, usize) -> bool, vars: &mut Vars) -> Option<Vec<Stm>> {
     let Exp::Map { width, inputs, lam } = &stm.exp else { return None };
     let bound: HashSet<_> = lam.bound().into_iter().collect();

@@ -51,7 +51,7 @@ impl Walk<'_> {
     /// `state` has the parameters of the loop around, with what replaces them.
     fn body(&mut self, body: &mut Body, state: &[(Var, Atom)]) {
         let mut left = std::mem::take(&mut body.stms).into_iter();
-        // Versions of arrays that updates made.
+        // Results of updates.
         let mut stored: Vec<Var> = Vec::new();
         while let Some(mut stm) = left.next() {
             self.note_descs(&stm.pat);
@@ -103,7 +103,7 @@ impl Walk<'_> {
         self.descs.extend(params.into_iter().filter(|p| p.ty.is_desc()).map(|p| p.var));
     }
 
-    /// How a map leaves rows of an array as they are, if it does. `before` is what the iteration does before.
+    /// The restriction of a map that leaves elements of an array unchanged. `before` are the statements before it in the iteration.
     fn split(&self, stm: &Stm, array: Var, before: &[Stm]) -> Option<Split> {
         let Exp::Map { width, inputs, lam } = &stm.exp else { return None };
         let position = inputs.iter().position(|v| self.iotas.contains(v))?;
@@ -131,7 +131,7 @@ impl Walk<'_> {
             sides[d] = Some(side);
         }
         sides.first().copied().flatten()?;
-        // Of other rows, and of its own, only what is not replaced: what indices are compared with.
+        // Reads outside of the own row are of indices at an excluded bound, which no position updates.
         let stays = |at: &[Atom]| {
             let is_beside =
                 |(i, side): (&Atom, &Option<Side>)| side.is_some_and(|s| *i == s.bound && s.is_strict());

@@ -1,6 +1,6 @@
-//! Rows and columns on one side of positions: the map of these alone, and the update of the array.
+//! Restricted index sets: the map over rows and columns on one side of bounds, and the update of the array.
 
-use par_ir::build::Statements;
+use par_ir::build::{Statements, take};
 use par_ir::core::{At, Body, Exp, Lambda, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
@@ -15,20 +15,20 @@ pub(super) struct Side {
     pub bound: Atom,
 }
 
-/// A map that leaves a part of an array as it is.
+/// A map of which only a part of the index space has new elements.
 pub(super) struct Split {
     pub array: Var,
-    /// Parameters for indices of its elements, by dimensions of the array.
+    /// Index parameters, by dimension of the array.
     pub at: Vec<Option<Var>>,
-    /// Widths of the maps in each other, likewise.
+    /// Widths of the nested maps, by dimension.
     pub widths: Vec<Atom>,
-    /// Where elements are new ones, likewise.
+    /// Sides with new elements, by dimension.
     pub sides: Vec<Option<Side>>,
     /// The body of the new rows.
     pub body: Body,
 }
 
-/// Indices from one on.
+/// Range of indices.
 #[derive(Clone, Copy)]
 struct Edge {
     from: Atom,
@@ -85,18 +85,18 @@ pub(super) fn updated(stm: Stm, split: &Split, vars: &mut Vars) -> Vec<Stm> {
     code.stms
 }
 
-/// The part of an array that is new.
+/// The new part of an array, under construction.
 struct Part<'a> {
     split: &'a Split,
-    /// Its indices, by dimensions of the array.
+    /// Index ranges, by dimension.
     edges: Vec<Option<Edge>>,
-    /// Numbers of columns without which nothing of a row may be read.
+    /// Numbers of columns that must be positive for elements to be read early.
     not_empty: Vec<Atom>,
     vars: &'a mut Vars,
 }
 
 impl Part<'_> {
-    /// The map over the indices of a dimension, behind other code.
+    /// The map over the index range of a dimension; its statements are appended to `code`.
     fn map(&mut self, stm: &Stm, dim: usize, code: &mut Statements) -> Var {
         let Exp::Map { width, inputs, lam } = &stm.exp else { unreachable!("maps in each other") };
         let (mut width, mut inputs, mut lam) = (*width, inputs.clone(), lam.clone());
@@ -117,7 +117,7 @@ impl Part<'_> {
         code.value("part", ty, Exp::Map { width, inputs, lam }, self.vars)
     }
 
-    /// Restricts the map that makes a row.
+    /// Restricts the map that computes a row.
     fn rows(&mut self, body: &mut Body, dim: usize) {
         if dim >= self.edges.len() {
             return;
@@ -133,7 +133,7 @@ impl Part<'_> {
         body.stms = code.stms;
     }
 
-    /// Dimensions of a type of which the first is this one of the array.
+    /// Shortens the dimensions of a type, whose first is dimension `dim` of the array.
     fn shorten(&self, ty: &mut Type, dim: usize) {
         let edges = self.edges.iter().skip(dim);
         for (d, edge) in ty.dims.iter_mut().zip(edges).filter_map(|(d, e)| Some((d, (*e)?))) {
@@ -141,7 +141,7 @@ impl Part<'_> {
         }
     }
 
-    /// Moves what a row reads of itself, and is the same for all of its elements, before these: they replace it.
+    /// Moves invariant reads of the row before the map over its elements, which overwrite it.
     fn read_early(&mut self, lam: &mut Lambda, dim: usize, code: &mut Statements) {
         let mut inside: HashSet<Var> = lam.params.iter().map(|p| p.var).collect();
         let mut is_same = |s: &Stm| {
@@ -156,16 +156,11 @@ impl Part<'_> {
         if !lam.body.stms.iter().zip(&same).any(|(s, same)| *same && of_row(s)) {
             return;
         }
-        let mut same = same.into_iter();
-        let (early, late) =
-            std::mem::take(&mut lam.body.stms).into_iter().partition(|_| same.next() == Some(true));
-        lam.body.stms = late;
-        let early: Vec<Stm> = early;
-        code.stms.extend(early);
+        code.stms.extend(take(&mut lam.body.stms, same));
         self.not_empty.push(self.edges[dim].map_or(self.split.widths[dim], |e| e.count));
     }
 
-    /// No rows where there are no columns.
+    /// An empty range of rows if there are no columns.
     fn if_not_empty(&mut self, rows: Edge, code: &mut Statements) -> Edge {
         let count = self.not_empty.iter().fold(rows.count, |count, columns| {
             let some = code.compare("some", CmpOp::Lt, Atom::i64(0), *columns, self.vars);
@@ -174,7 +169,7 @@ impl Part<'_> {
         Edge { count, ..rows }
     }
 
-    /// Restricts a map to the indices of a dimension.
+    /// Restricts a map to an index range.
     fn restrict(&mut self, edge: Edge, dim: usize, map: (&mut Vec<Var>, &mut Lambda), code: &mut Statements) {
         let (inputs, lam) = map;
         for (input, p) in inputs.iter_mut().zip(&mut lam.params) {

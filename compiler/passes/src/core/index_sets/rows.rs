@@ -18,25 +18,25 @@ pub(super) struct Row<'a> {
     pub iotas: &'a HashSet<Var>,
 }
 
-/// What a body makes where it does not leave the row as it is.
+/// New value of a row under conditions; elsewhere the row is unchanged.
 pub(super) struct New {
-    /// It does so where all of these hold (true) or do not.
+    /// Conditions, each with the value that it has where the row is new.
     pub conditions: Vec<(Var, bool)>,
-    /// The position of the elements that were compared with what they were.
+    /// Index parameters of the new elements.
     pub at: Vec<Option<Var>>,
-    /// Widths of the maps inside the body.
+    /// Widths of the inner maps.
     pub widths: Vec<Atom>,
     /// The body without the conditions.
     pub body: Body,
 }
 
 impl Row<'_> {
-    /// The part of a body that makes a new row, if it is this row elsewhere.
+    /// The new value in a body that is this row elsewhere.
     pub fn new_rows(&self, body: &Body) -> Option<New> {
         let [result] = body.results[..] else { return None };
         let defines = |s: &Stm| s.pat.len() == 1 && Atom::Var(s.pat[0].var) == result;
         let at = body.stms.iter().position(defines)?;
-        // What fails for rows that stay is not left out.
+        // A check that fails for unchanged rows must not be dropped.
         if body.stms.iter().enumerate().any(|(k, s)| k != at && s.has_effect()) {
             return None;
         }
@@ -66,7 +66,7 @@ impl Row<'_> {
         }
     }
 
-    /// The same for a branch in the body, of which the other arm may leave rows as they are, too.
+    /// The same for a branch in the body; its new arm may be such a body itself.
     fn one_arm(&self, cond: Var, arms: [&Body; 2], at: usize, body: &Body) -> Option<New> {
         let holds = match arms.map(|arm| self.is_it(arm)) {
             [false, true] => true,
@@ -87,7 +87,7 @@ impl Row<'_> {
         Some(New { body: Body { stms, results: new.body.results }, ..new })
     }
 
-    /// True if an arm is the row, and does nothing.
+    /// True if an arm is the unchanged row.
     fn is_it(&self, arm: &Body) -> bool {
         let [Atom::Var(result)] = arm.results[..] else { return false };
         match &arm.stms[..] {
@@ -105,7 +105,7 @@ impl Row<'_> {
     }
 }
 
-/// Conditions that all hold where one does, or of which none holds where it does not.
+/// Conjuncts of a condition that holds, or disjuncts of one that does not.
 fn parts_of(cond: Var, holds: bool, body: &Body) -> Vec<Var> {
     let op = if holds { BinOp::And } else { BinOp::Or };
     match definition(cond, body).map(|s| &s.exp) {
@@ -117,7 +117,7 @@ fn parts_of(cond: Var, holds: bool, body: &Body) -> Vec<Var> {
     }
 }
 
-/// A condition that compares the position with a number: how it does.
+/// The comparison of an index with a number that a condition is.
 pub(super) fn comparison(cond: Var, i: Var, body: &Body) -> Option<(CmpOp, Atom)> {
     let stm = definition(cond, body)?;
     let Exp::Prim(PrimOp::Cmp(op, Prim::I64), xs) = &stm.exp else { return None };

@@ -63,13 +63,13 @@ pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
     env.emit(stm, out);
 }
 
-/// True for a check, and for what computes its numbers.
+/// True for a check, and for scalar code.
 fn is_check(stm: &Stm) -> bool {
     let is_read = matches!(stm.exp, Exp::Prim(..) | Exp::Index(..) | Exp::Atom(_));
     matches!(stm.exp, Exp::Check { .. }) || is_read && stm.pat.iter().all(|p| p.ty.is_scalar())
 }
 
-/// Checks that are the same for all rows: they are made once, if there are rows.
+/// Checks that are invariant in a map, hoisted behind a test that it has rows.
 fn checks(env: &mut Env, width: Atom, body: Body, span: Span, out: &mut Vec<Stm>) {
     let some = Param { var: env.vars.fresh("some"), ty: Type::BOOL };
     let cond = some.var.into();

@@ -49,7 +49,7 @@ fn size_of_updated(stm: &Stm, array: Var, len: &Form, facts: &Facts) -> Option<S
     lengths.first()?;
     let access = Access::of(k, facts);
     let is_neighbour = |index: &Form| access.growth(index, Symbol::Index(0)) == Some(Form::from(1));
-    // A number for each position is no column.
+    // An array with one element for each position has no columns.
     let is_single = |index: &Form| index.minus(&Form::from(Symbol::Index(0))).as_constant().is_some();
     let by_column = access.reads().any(|r| is_neighbour(&r.index) && !is_single(&r.index));
     let mut sizes = lengths.into_iter().map(|length| Size { count: None, columns, length });

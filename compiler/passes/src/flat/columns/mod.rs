@@ -74,7 +74,7 @@ impl<'k> ByColumn<'k> {
         (found.groups.is_none() || !is_product(&access)).then_some(found)
     }
 
-    /// The same, with elements in number as given.
+    /// The same for columns of this length, whether it is known or not.
     fn along<'f>(kernel: &'k Kernel, length: Atom, facts: &'f Facts) -> Option<(ByColumn<'k>, Access<'f>)> {
         let (rows, _) = kernel.space.as_rows().filter(|_| !kernel.has_effect())?;
         let divided = Access::divided(kernel, facts);

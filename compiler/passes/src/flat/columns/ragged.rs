@@ -1,4 +1,4 @@
-//! Reductions along columns of matrices with any numbers of rows, over neighbouring columns together.
+//! Reductions along the columns of ragged matrices: neighbouring columns are vectors.
 //!
 //! ```text
 //! s = kernel reduce (+) over rows p * m [~d] {            s = kernel map over rows p [m] {
@@ -7,7 +7,7 @@
 //!     in a[q] * xs[(start[q] + i)*m + row - q*m] }   ==>          acc + a[row] * xs[(start[row] + i)*m + c] }
 //! ```
 //!
-//! Products of matrices under a map of ragged ones are such: along a column lanes would gather, neighbouring columns are vectors.
+//! Products of ragged matrices under a map are such reductions. Lanes along a column would gather.
 
 use super::ByColumn;
 use par_ir::Vars;
@@ -82,7 +82,7 @@ fn by_columns(stm: &Stm, facts: &Facts, vars: &mut Vars) -> Option<Vec<Stm>> {
     Some(host.stms)
 }
 
-/// The statements that are the same for all positions of a row, and the others.
+/// Statements that are invariant in a row, and the others.
 fn split(stms: Vec<core::Stm>, pos: Var) -> (Vec<core::Stm>, Vec<core::Stm>) {
     let mut of_position = HashSet::from([pos]);
     stms.into_iter().partition(|s| {

@@ -155,7 +155,7 @@ impl Generator<'_> {
         Some(last.var.into())
     }
 
-    /// The last version of a loop's state that an iteration has made.
+    /// The latest version of a loop's state in an iteration.
     fn latest(&self, state: Var, own: Var, iteration: &[Stm]) -> Var {
         let is_version = |v: &Var| self.owned.get(v) == Some(&own) && !self.names.contains_key(v);
         iteration.iter().rev().flat_map(|s| &s.pat).map(|p| p.var).find(is_version).unwrap_or(state)
