@@ -377,12 +377,25 @@ impl<'a> Emitter<'a> {
         state: &[Value],
         body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<Vec<Value>, Unsupported> {
+        self.counted_until(None, (step, less), (lo, hi), state, body)
+    }
+
+    /// As `counted_by`, to the end or until the accumulator is `decided`.
+    pub fn counted_until(
+        &mut self,
+        decided: Option<bool>,
+        (step, less): (i64, IntCC),
+        (lo, hi): (Value, Value),
+        state: &[Value],
+        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<Vec<Value>, Unsupported> {
         let (again, exit) = (self.b.create_block(), self.b.create_block());
         let before = self.begin_loop();
         let i = self.params_like(again, &[lo])[0];
         let current = self.params_like(again, state);
         let last = self.params_like(exit, state);
         let enter = self.b.ins().icmp(less, lo, hi);
+        let enter = self.undecided(decided, enter, state);
         let first = [&[lo], state].concat();
         self.b.ins().brif(enter, again, &args(&first), exit, &args(state));
         self.b.switch_to_block(again);
@@ -395,6 +408,7 @@ impl<'a> Emitter<'a> {
         self.nest.loops += 1;
         let next_i = self.b.ins().iadd_imm_s(i, step);
         let repeat = self.b.ins().icmp(less, next_i, hi);
+        let repeat = self.undecided(decided, repeat, &next);
         let following = [&[next_i], &next[..]].concat();
         self.b.ins().brif(repeat, again, &args(&following), exit, &args(&next));
         self.b.switch_to_block(exit);

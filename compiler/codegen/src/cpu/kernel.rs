@@ -370,6 +370,21 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.counted_by(1, lo, hi, state, body)
     }
 
+    /// As `counted`, to the end or until the accumulator is `decided`.
+    pub fn counted_until(
+        &mut self,
+        decided: Option<bool>,
+        ends: (Value, Value),
+        state: &[Value],
+        body: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<Vec<Value>, Unsupported> {
+        let KernelEmitter { e, info, types, role, params } = self;
+        let (info, types, role) = (*info, *types, *role);
+        e.counted_until(decided, (1, IntCC::SignedLessThan), ends, state, |e, i, state| {
+            body(&mut KernelEmitter { e, info, types, role, params: params.clone() }, i, state)
+        })
+    }
+
     /// As `counted`, in steps.
     pub fn counted_by(
         &mut self,

@@ -1,6 +1,7 @@
 //! Loops inside kernel bodies.
 
 use super::chains::chains;
+use super::decided;
 use super::emit::{Emitter, Unsupported, args};
 use super::lanes::{self, Segments};
 use crate::work;
@@ -181,7 +182,8 @@ impl<'a> Emitter<'a> {
             (None, Some(folds)) => self.fold_iterations(&folds, (first, end), state, iteration)?,
             (None, None) => (first, self.vectors_of(state, &chains)),
         };
-        let last = self.counted(*less, rest, end, &state, iteration)?;
+        let decided = self.decided(params, body);
+        let last = self.counted_until(decided, (1, *less), (rest, end), &state, iteration)?;
         Ok(self.first_lanes(&last, &chains))
     }
 
@@ -219,13 +221,19 @@ impl<'a> Emitter<'a> {
             (true, false) => self.b.ins().uextend(types::I64, bound),
             _ => bound,
         };
-        self.counted_by(many, counted.less, zero, bound, initial, |e, first, state| {
+        let decided = self.decided(counted.params, counted.body);
+        self.counted_until(decided, (many, counted.less), (zero, bound), initial, |e, first, state| {
             let left = e.b.ins().isub(bound, first);
             let is_more = e.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, left, many);
             let next = e.b.ins().iadd_imm_s(first, many);
             let end = e.b.ins().select(is_more, next, bound);
             e.counted_loop(counted, (first, end), state)
         })
+    }
+
+    /// The value with which a loop's only variable is decided before its end. Where operations are counted, all iterations are.
+    fn decided(&self, params: &[(Param, Atom)], body: &Body) -> Option<bool> {
+        if self.counting { None } else { decided::of_loop(params, body) }
     }
 
     fn while_loop(

@@ -7,6 +7,7 @@ mod branches;
 mod chains;
 mod checks;
 mod convert;
+mod decided;
 mod emit;
 mod exits;
 mod fold;

@@ -216,6 +216,8 @@ impl<'p> Lower<'p> {
             let body = self.refreshed(&fun.body, &mut subst);
             let results = match mode {
                 Mode::Forward => self.body_with_tangents(&fun, &params, body)?,
+                // It would begin a tape and push to another one.
+                Mode::Push if fun.begins_tape() => return Err(self.derivative_of_tape()),
                 Mode::Record | Mode::Push => self.recorded_body(body)?,
                 Mode::Reverse => self.reversed_body(id, &fun, &params, body)?,
             };

@@ -9,6 +9,7 @@ use super::stays;
 use super::value::{Form, Lanes};
 use super::waits::pays_if_long;
 use crate::cpu::convert;
+use crate::cpu::decided;
 use crate::cpu::emit::{Base, Unsupported, args, arm_price};
 use cranelift::prelude::*;
 use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
@@ -390,7 +391,7 @@ impl Group<'_, '_> {
         self.e.bound.prims.extend(pat.iter().map(|p| (p.var, p.ty.prim())));
         let forms = self.forms(&pat);
         let initial: Vec<Lanes> = params.iter().map(|(_, x)| self.atom(x)).collect::<Result<_, _>>()?;
-        let state = State { pat, forms, kept };
+        let state = State { pat, forms, kept, decided: decided::of_loop(params, body) };
         match form {
             LoopForm::For { index, prim, bound } => {
                 self.e.bound.prims.insert(*index, *prim);
@@ -443,12 +444,17 @@ impl Group<'_, '_> {
             self.e.poll();
         }
         self.e.nest.loops += 1;
+        let next_i = self.e.b.ins().iadd_imm_s(i, 1);
+        let mut repeat = self.less(less, next_i, &limit);
         if self.longest.is_some() {
             let running = self.less(less, i, &bound);
             next = looping.kept(self, &running, next, state);
+            // A row that has ended is decided.
+            if state.decided.is_some() {
+                repeat = self.both(&repeat, &running);
+            }
         }
-        let next_i = self.e.b.ins().iadd_imm_s(i, 1);
-        let repeat = self.less(less, next_i, &limit);
+        let repeat = self.still_undecided(state.decided, repeat, &next);
         let last = looping.end(self, repeat, &[next_i], next, state);
         self.e.nest.inside = around.unwrap_or(self.e.nest.inside);
         Ok(last)
@@ -520,6 +526,8 @@ struct State {
     forms: Vec<(Prim, Form)>,
     /// Lanes that have finished must keep it.
     kept: Vec<bool>,
+    /// The value of its only variable with which a counted loop is decided before its end.
+    decided: Option<bool>,
 }
 
 /// A loop under construction: guarded, tested at the bottom.

@@ -8,7 +8,7 @@
 //!     in r }                                                      in a with [k + 1:] = part }
 //! ```
 //!
-//! Steps of eliminations and orthogonalisations are written like that. A second condition on the other index (`i > k && j >= k`) restricts the columns. Only the
+//! Steps of eliminations and orthogonalisations are written like that. What leaves a single row as it is (`i != k`) is two updates, of the rows before it and after it. A second condition on the other index (`i > k && j >= k`) restricts the columns. Only the
 //! others are computed, and in place where nothing else of the array is read but rows that stay: a map that reads rows around its own is left alone, for it would be
 //! computed beside the array and copied. So is an array that is used later, and one that another map makes in the same iteration: it would have to be stored first
 //! (1.4 of the time); a version with updates, as by rows that are exchanged, is stored. What a row reads of itself elsewhere is read before its elements are
@@ -20,7 +20,6 @@ mod rows;
 
 use par_ir::alias::reads_only;
 use par_ir::core::{Body, Exp, LoopForm, Param, Program, Stm};
-use par_ir::prim::CmpOp;
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
 use par_ir::{Atom, Var, Vars};
@@ -125,7 +124,7 @@ impl Walk<'_> {
             let compared = |(d, i): (usize, &Option<Var>)| Some((d, comparison(cond, (*i)?, &lam.body)?));
             let (d, (op, bound)) = at.iter().enumerate().find_map(compared)?;
             let side = Side { op: if holds { op } else { op.negated() }, bound };
-            if !is_fixed(&bound) || !is_fixed(&widths[d]) || sides[d].is_some() || side.op == CmpOp::Ne {
+            if !is_fixed(&bound) || !is_fixed(&widths[d]) || sides[d].is_some() {
                 return None;
             }
             sides[d] = Some(side);

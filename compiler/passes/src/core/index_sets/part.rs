@@ -4,11 +4,11 @@ use par_ir::build::{Statements, take};
 use par_ir::core::{At, Body, Exp, Lambda, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
-use par_ir::visit::Code;
+use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Prim, Type, Var, Vars};
 use std::collections::HashSet;
 
-/// Indices on one side of a bound, which is the same for all rows.
+/// Indices on one side of a bound, or on both, which is the same for all rows.
 #[derive(Clone, Copy)]
 pub(super) struct Side {
     pub op: CmpOp,
@@ -16,6 +16,7 @@ pub(super) struct Side {
 }
 
 /// A map of which only a part of the index space has new elements.
+#[derive(Clone)]
 pub(super) struct Split {
     pub array: Var,
     /// Index parameters, by dimension of the array.
@@ -38,7 +39,7 @@ struct Edge {
 impl Side {
     /// True if the bound itself is not on this side.
     pub fn is_strict(self) -> bool {
-        matches!(self.op, CmpOp::Gt | CmpOp::Lt)
+        matches!(self.op, CmpOp::Gt | CmpOp::Lt | CmpOp::Ne)
     }
 
     /// The indices of a dimension that are on this side. Bounds are clamped first, so that nothing wraps.
@@ -68,8 +69,24 @@ impl Side {
     }
 }
 
-/// The map as an update of the array.
+/// The map as an update of the array; as two updates where elements on both sides of an index are new.
 pub(super) fn updated(stm: Stm, split: &Split, vars: &mut Vars) -> Vec<Stm> {
+    let both = split.sides.iter().position(|s| s.is_some_and(|s| s.op == CmpOp::Ne));
+    let Some(d) = both else { return update(stm, split, vars) };
+    let [below, above] = [CmpOp::Lt, CmpOp::Gt].map(|op| {
+        let mut half = split.clone();
+        half.sides[d] = half.sides[d].map(|side| Side { op, ..side });
+        half
+    });
+    let mut stms = updated(stm.clone(), &below, vars).refreshed(vars);
+    let between = stms.last().expect("an update is a statement").pat[0].var;
+    let named = Subst::from([(split.array, between.into())]);
+    stms.extend(updated(stm, &above, vars).substituted(&named));
+    stms
+}
+
+/// The map as an update of one part of the array.
+fn update(stm: Stm, split: &Split, vars: &mut Vars) -> Vec<Stm> {
     let mut code = Statements::new(stm.span);
     let edge = |(side, width): (&Option<Side>, &Atom)| side.map(|side| side.edge(*width, &mut code, vars));
     let edges: Vec<Option<Edge>> = split.sides.iter().zip(&split.widths).map(edge).collect();

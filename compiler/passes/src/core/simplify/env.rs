@@ -35,6 +35,8 @@ pub(super) struct Env<'a> {
     known: FxHashMap<Var, bool>,
     /// Arrays that may have been updated in place so far: what was read of them before is not read again.
     pub updated: FxHashSet<Var>,
+    /// Numbers of 64 bits that are reached by counting up from 0: none is near the end of the integers.
+    counters: FxHashSet<Var>,
     /// Variables that are at least this.
     lowers: FxHashMap<Var, i128>,
     sizes: FxHashSet<Var>,
@@ -61,6 +63,7 @@ impl<'a> Env<'a> {
             defs: FxHashMap::default(),
             ranges: FxHashMap::default(),
             known: FxHashMap::default(),
+            counters: FxHashSet::default(),
             lowers: FxHashMap::default(),
             sizes: FxHashSet::default(),
             seen: FxHashMap::default(),
@@ -186,9 +189,22 @@ impl<'a> Env<'a> {
         self.ranges.entry(v).or_default().push(bound);
     }
 
-    /// `v` counts up to `bound`, which is at least 1 in this scope: it would not be entered otherwise.
-    pub fn count_to(&mut self, v: Var, bound: Atom) {
-        self.bound_above(v, bound);
+    /// `p` is one of the numbers from 0 to below `bound`, wherever it is in scope.
+    pub fn count_below(&mut self, p: &Param, bound: Atom) {
+        self.bound_above(p.var, bound);
+        if p.ty == Type::I64 {
+            self.counters.insert(p.var);
+        }
+    }
+
+    /// True for a number of 64 bits that is reached by counting up from 0: a constant of 32 bits may be added to it.
+    pub fn is_counter(&self, a: Atom) -> bool {
+        a.var().is_some_and(|v| self.counters.contains(&v))
+    }
+
+    /// `p` counts up to `bound`, which is at least 1 in this scope: it would not be entered otherwise.
+    pub fn count_to(&mut self, p: &Param, bound: Atom) {
+        self.count_below(p, bound);
         self.assume_some(bound);
     }
 

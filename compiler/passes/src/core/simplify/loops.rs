@@ -36,8 +36,9 @@ pub(super) fn simplify(env: &mut Env, stm: Stm, out: &mut Vec<Stm>) {
 fn enter_iteration(env: &mut Env, form: &mut LoopForm) {
     match form {
         LoopForm::For { index, prim, bound } => {
-            env.bind(&Param { var: *index, ty: Type::scalar(*prim) });
-            env.count_to(*index, *bound);
+            let index = Param { var: *index, ty: Type::scalar(*prim) };
+            env.bind(&index);
+            env.count_to(&index, *bound);
         }
         LoopForm::While(cond) => {
             let mark = env.enter();

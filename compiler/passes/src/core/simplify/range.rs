@@ -12,7 +12,7 @@
 //!
 //! Known are: the index of a `for`, the elements of an `iota`, remainders (each with its exclusive upper bound),
 //! these shifted by constants (`is[i + 1]` for `i < n - 1`, or of `n + 1` elements for `i < n`) or counted from the last one (`n - 1 - i`), ranges (`i + t` for `i < n - t`), that sizes are not negative, and what comparisons with
-//! constants have told (`i - 1` where `i` is not 0), digits (`x & 255`), numbers that were narrower before, the larger and the smaller of two of these (`max 0 (i - 1)`), and choices
+//! constants have told (`i - 1` where `i` is not 0), counters with a constant added (`i + 2` is not 0), digits (`x & 255`), numbers that were narrower before, the larger and the smaller of two of these (`max 0 (i - 1)`), and choices
 //! between two.
 
 use super::env::Env;
@@ -70,7 +70,7 @@ fn is_below(env: &Env, x: Atom, y: Atom) -> bool {
         || negative(x) && not_negative(env, y)
         || c < 0 && i == y && not_negative(env, i)
         || matches!((largest(env, x), constant(y)), (Some(largest), Some(y)) if largest < y)
-        || matches!((constant(x), env.lower(y)), (Some(x), Some(least)) if x < least)
+        || matches!((constant(x), lower(env, y)), (Some(x), Some(least)) if x < least)
 }
 
 /// Upper bound of `a`, which is then not negative.
@@ -192,7 +192,7 @@ fn is_not_negative(env: &Env, a: Atom) -> bool {
                 || successor_of(env, a).is_some_and(|i| has_upper(env, i))
                 || quotient(env, v)
                 || shifted_up(env, a)
-                || env.lower(a).is_some_and(|least| least >= 0)
+                || lower(env, a).is_some_and(|least| least >= 0)
                 || shifted_down(env, a)
                 || largest(env, a).is_some()
         }
@@ -203,6 +203,16 @@ fn is_not_negative(env: &Env, a: Atom) -> bool {
 fn shifted_up(env: &Env, a: Atom) -> bool {
     let (i, c) = offset(env, a);
     c >= 0 && env.uppers(i).iter().any(|&u| from_size(env, u).is_some_and(|(_, d)| c + d <= 0))
+}
+
+/// Lower bound of a number: one that is known, or of what a constant is added to that has been counted up to.
+fn lower(env: &Env, a: Atom) -> Option<i128> {
+    let counted = || {
+        let (i, c) = offset(env, a);
+        let is_small = (1..=i128::from(u32::MAX)).contains(&c);
+        (is_small && env.is_counter(i)).then(|| env.lower(i).unwrap_or(0) + c)
+    };
+    env.lower(a).or_else(counted)
 }
 
 /// `a` is `i - c`, where `i` is known to be at least `c`, which is not negative.

@@ -182,8 +182,8 @@ fn known_row(env: &Env, i: usize, inputs: &[Var], lam: &Lambda) -> Option<Atom> 
 }
 
 fn row_range(env: &mut Env, input: Var, p: &Param) {
-    if let Some(Exp::Iota(n)) = env.def(input) {
-        env.bound_above(p.var, *n);
+    if let Some(&Exp::Iota(n)) = env.def(input) {
+        env.count_below(p, n);
     }
     if p.ty.is_scalar() && env.type_of(input).is_some_and(Type::is_desc) {
         env.assume_size(p.var);
