@@ -34,8 +34,8 @@
 //! ```
 
 use crate::core::{
-    apart, capacity, counters, counting, fuse, if_conversion, index_sets, merge, parameters, results,
-    sequential, simplify, strides, tiny,
+    apart, appended_rows, capacity, counters, counting, fuse, if_conversion, index_sets, merge, parameters,
+    results, sequential, simplify, strides, tiny,
 };
 use crate::flat::{
     bulk, columns, host_invariants, in_place_loops, in_place_scatters, interchange, invariant_checks,
@@ -149,6 +149,13 @@ pub const SEQUENTIAL: CorePass = Pass {
     run: sequential::run,
 };
 
+/// Rows that loops append to. Before capacity, which is for arrays that an iteration reads; after versions of rows were simplified.
+pub const APPENDED_ROWS: CorePass = Pass {
+    name: "appended_rows",
+    description: "groups by row what counted loops append to rows of a ragged array",
+    run: appended_rows::run,
+};
+
 /// Buffers with capacity for arrays that loops append to. Before hoisting, fusion and scalar replacement, which then see arrays of invariant size.
 pub const CAPACITY: CorePass = Pass {
     name: "capacity",
@@ -179,6 +186,7 @@ pub const CORE_PASSES: &[CorePass] = &[
     SIMPLIFY,
     RESULTS,
     MERGE,
+    APPENDED_ROWS,
     CAPACITY,
     HOIST,
     INDEX_SETS,

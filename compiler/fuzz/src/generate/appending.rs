@@ -18,6 +18,7 @@ fn rows(ty: &Ty) -> bool {
 pub(super) const FORMS: &[Form] = &[
     Form { name: "appending", weight: 8, makes: vector, make: appended },
     Form { name: "appending rows", weight: 14, makes: rows, make: appended_rows },
+    Form { name: "appending to rows", weight: 14, makes: rows, make: appended_to_rows },
 ];
 
 /// A loop that appends to an array.
@@ -41,6 +42,48 @@ fn appended_rows(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let row = ty.elem()?.clone();
     let made = g.under(&[(&x, &t)], |g| appended(g, &row, b))?;
     Some(format!("(map (\\({x}: {t}) -> {made}) {xs})"))
+}
+
+/// A loop that appends to the rows of an array.
+fn appended_to_rows(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let (a, b) = g.halves(fuel);
+    let row = ty.elem()?.clone();
+    let (y, k, i) = (g.name(), g.name(), g.name());
+    let (rows, bound) = (1 + g.rng.below(4), g.small(6, a / 2));
+    let first = match g.rng.chance(70) {
+        true => format!("replicate {rows} ([] : {row})"),
+        false => format!("map (const {}) (iota {rows})", g.exp(&row, a / 2)),
+    };
+    let body = g.with(&[(&k, &crate::types::I64)], |g| rows_version(g, &row, (&y, &i), b, 2))?;
+    let place = g.with(&[(&k, &crate::types::I64)], |g| g.exp(&crate::types::I64, b / 4));
+    Some(format!("(loop {y}: {ty} = {first} for {k} < {bound} do let {i} = ({place}) % {rows} in {body})"))
+}
+
+/// The next version of the rows `y`, of which row `i` is longer, or another one.
+fn rows_version(g: &mut Gen, row: &Ty, (y, i): (&str, &str), fuel: u32, depth: u32) -> Option<String> {
+    let elem = row.elem()?.clone();
+    let one = |g: &mut Gen, y: &str, i: &str| {
+        format!("({y} with [{i}] = {y}[{i}] ++ [{}])", g.exp(&elem, fuel / 4))
+    };
+    if depth == 0 {
+        return Some(one(g, y, i));
+    }
+    let z = g.name();
+    Some(match g.rng.below(6) {
+        0 | 1 => {
+            let then = rows_version(g, row, (y, i), fuel / 2, depth - 1)?;
+            format!(
+                "(if {i} % 2 == 0 then {then} else {})",
+                if g.rng.chance(50) { y.to_string() } else { one(g, y, "0") }
+            )
+        }
+        2 | 3 => {
+            let inner = rows_version(g, row, (y, i), fuel / 2, depth - 1)?;
+            format!("(let {z} = {inner} in {})", one(g, &z, "0"))
+        }
+        4 => format!("(if length {y}[{i}] > 2 then {y} else {})", one(g, y, i)),
+        _ => one(g, y, i),
+    })
 }
 
 /// The next version of the array `y` in the iteration `k`: appended to, shortened, or made anew.

@@ -1,6 +1,7 @@
 //! CORE to CORE: what is done to a program before it is flattened, one file or folder per pass.
 
 pub(crate) mod apart;
+pub(crate) mod appended_rows;
 pub(crate) mod capacity;
 pub(crate) mod counters;
 pub(crate) mod counting;

@@ -5,7 +5,7 @@ use par_ir::effects::Effects;
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
-use par_ir::{Atom, Prim, Type, Var, Vars};
+use par_ir::{Atom, Prim, Span, Type, Var, Vars};
 use std::collections::HashMap;
 
 /// An element that is appended to a row; to none if the row is negative.
@@ -37,6 +37,8 @@ pub(super) struct Chain<'a> {
     pub vars: &'a mut Vars,
     /// All versions.
     pub versions: Vec<Var>,
+    /// Where an element is appended.
+    pub span: Span,
 }
 
 impl Chain<'_> {
@@ -53,7 +55,7 @@ impl Chain<'_> {
             match &stms[k].exp {
                 Exp::Map { .. } => {
                     let (before, appended) = self.append(&stms[k], &places)?;
-                    stms.remove(k);
+                    self.span = stms.remove(k).span;
                     groups.push(appended);
                     version = before;
                 }
@@ -77,7 +79,9 @@ impl Chain<'_> {
     /// The version before a map that replaces one row by a longer one, and what is appended.
     fn append(&self, stm: &Stm, places: &[usize]) -> Option<(Vec<Var>, Vec<Appended>)> {
         let Exp::Map { inputs, lam, .. } = &stm.exp else { return None };
-        let ([input], [x], [test, choice]) = (&inputs[..], &lam.params[..], &lam.body.stms[..]) else { return None };
+        let ([input], [x], [test, choice]) = (&inputs[..], &lam.params[..], &lam.body.stms[..]) else {
+            return None;
+        };
         let is_result = |(p, r): (&Param, &Atom)| Atom::Var(p.var) == *r;
         let Exp::If { cond, then, other } = &choice.exp else { return None };
         let fits = matches!(self.defs.get(input), Some(Exp::Iota(_)))
@@ -103,7 +107,9 @@ impl Chain<'_> {
         for (k, array) in places.iter().zip(&before).skip(1) {
             let Exp::Concat(parts) = self.defs.get(&then.results[*k].var()?)? else { return None };
             let [old, new] = parts[..] else { return None };
-            let (Exp::Index(of, at), Exp::Literal(elements, _)) = (self.defs.get(&old)?, self.defs.get(&new)?) else {
+            let (Exp::Index(of, at), Exp::Literal(elements, _)) =
+                (self.defs.get(&old)?, self.defs.get(&new)?)
+            else {
                 return None;
             };
             if of != array || at[..] != [row] {
@@ -134,7 +140,10 @@ impl Chain<'_> {
             let row = Param { var: self.vars.fresh("row"), ty: Type::I64 };
             let value = |p: &Prim| Param { var: self.vars.fresh("value"), ty: Type::scalar(*p) };
             let values: Vec<Param> = self.prims.iter().map(value).collect();
-            appended.push(Appended { row: row.var.into(), values: values.iter().map(|p| p.var.into()).collect() });
+            appended.push(Appended {
+                row: row.var.into(),
+                values: values.iter().map(|p| p.var.into()).collect(),
+            });
             pat.push(row);
             pat.extend(values);
         }

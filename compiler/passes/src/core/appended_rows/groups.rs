@@ -3,7 +3,7 @@
 use par_ir::build::Statements;
 use par_ir::core::{At, Body, Exp, Lambda, Param, Schedule};
 use par_ir::prim::{BinOp, CmpOp};
-use par_ir::{Atom, Dim, Prim, Scalar, Type, Var, Vars};
+use par_ir::{Atom, CheckKind, Dim, Prim, Scalar, Span, Type, Var, Vars};
 
 /// Elements to be appended to rows, in order.
 pub(super) struct Groups<'a> {
@@ -15,6 +15,8 @@ pub(super) struct Groups<'a> {
     pub recorded: Vec<Var>,
     /// Types of the components.
     pub prims: &'a [Prim],
+    /// Where an element is appended.
+    pub span: Span,
     /// Elements with negative rows are appended to none.
     pub is_conditional: bool,
 }
@@ -45,7 +47,8 @@ impl Groups<'_> {
         };
         let op = Lambda::of_operator(BinOp::Add, Prim::I64, code.span, vars);
         let neutral = vec![Atom::i64(0)];
-        let scan = Exp::Scan { width: self.size, inputs: vec![lens], lam: same, op, neutral, exclusive: true };
+        let scan =
+            Exp::Scan { width: self.size, inputs: vec![lens], lam: same, op, neutral, exclusive: true };
         let starts = code.value("starts", of_rows(), scan, vars);
         let sum = Lambda::of_operator(BinOp::Add, Prim::I64, code.span, vars);
         let sums = Exp::Map { width: self.size, inputs: vec![starts, before], lam: sum };
@@ -75,8 +78,19 @@ impl Groups<'_> {
         let mut inside = Statements::new(code.span);
         let row = Param { var: vars.fresh("row"), ty: Type::I64 };
         inside.index(row.clone(), self.recorded[0], vec![index.into()]);
-        let mut counting = Statements::new(code.span);
+        let mut counting = Statements::new(self.span);
         let rank = Param { var: vars.fresh("rank"), ty: Type::I64 };
+        // The check in the iteration may be made later: it is in a map that another one may be fused with.
+        let below = counting.compare("below", CmpOp::Lt, row.var.into(), self.size, vars);
+        let cond = match self.is_conditional {
+            true => below,
+            false => {
+                let from = counting.compare("some", CmpOp::Le, Atom::i64(0), row.var.into(), vars);
+                counting.logic("inside", BinOp::And, from, below, vars)
+            }
+        };
+        let args = vec![row.var.into(), self.size];
+        counting.bind(vec![], Exp::Check { cond, kind: CheckKind::Bounds, args });
         counting.index(rank.clone(), counts.var, vec![row.var.into()]);
         let more = counting.arith("more", BinOp::Add, rank.var.into(), Atom::i64(1), vars);
         let mut stored = |arr: &Param, at: Var, value: Atom| {
@@ -124,8 +138,7 @@ impl Groups<'_> {
         for p in self.prims {
             let row = Param { var: vars.fresh("row"), ty: size(k.var.into(), *p) };
             let free = inside.zeros(&size(count.var.into(), *p), vars);
-            let row_after =
-                inside.value("row", size(longer, *p), Exp::Concat(vec![row.var, free]), vars);
+            let row_after = inside.value("row", size(longer, *p), Exp::Concat(vec![row.var, free]), vars);
             params.push(row);
             results.push(row_after.into());
             ret.push(size(longer, *p));
@@ -178,9 +191,11 @@ impl Groups<'_> {
         let params = [row, rank].into_iter().chain(values).collect();
         let lam = Lambda { params, body: inside.results(results), ret, schedule: Schedule::Free };
         let inputs = [&[self.recorded[0], ranks], &self.recorded[1..]].concat();
-        let pat: Vec<Param> = self.prims.iter().map(|p| {
-            Param { var: vars.fresh("elements"), ty: Type::array(vec![Dim::Size(total)], *p) }
-        }).collect();
+        let pat: Vec<Param> = self
+            .prims
+            .iter()
+            .map(|p| Param { var: vars.fresh("elements"), ty: Type::array(vec![Dim::Size(total)], *p) })
+            .collect();
         code.bind(pat.clone(), Exp::Scatter { dests, width: self.count, inputs, lam });
         pat.iter().map(|p| p.var).collect()
     }

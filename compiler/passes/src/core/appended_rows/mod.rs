@@ -68,22 +68,24 @@ impl Walk<'_> {
 
     /// The loop without the first array that it only appends to, and then the array.
     fn grouped(&mut self, stm: &Stm) -> Option<Vec<Stm>> {
-        let Exp::Loop { params, form: LoopForm::For { index, prim: Prim::I64, bound }, body } = &stm.exp else {
+        let Exp::Loop { params, form: LoopForm::For { index, prim: Prim::I64, bound }, body } = &stm.exp
+        else {
             return None;
         };
         let mut found = None;
         for ragged in arrays(params) {
-            let mut chain = Chain { defs: &self.defs, prims: &ragged.prims, vars: self.vars, versions: vec![] };
+            let (defs, prims) = (&self.defs, &ragged.prims);
+            let mut chain = Chain { defs, prims, vars: self.vars, versions: vec![], span: stm.span };
             let Some(stripped) = chain.stripped(body, &ragged.at) else { continue };
             let is_start = stripped.start.iter().zip(&ragged.at).all(|(v, k)| params[*k].0.var == *v);
             let is_read = |v: &Var| stripped.body.mentions(*v);
             let is_alone = !stripped.start.iter().chain(&chain.versions).any(is_read);
             if is_start && is_alone && !stripped.appended.is_empty() {
-                found = Some((ragged, stripped));
+                found = Some((chain.span, ragged, stripped));
                 break;
             }
         }
-        let (ragged, Stripped { body, appended, is_conditional, .. }) = found?;
+        let (span, ragged, Stripped { body, appended, is_conditional, .. }) = found?;
         let mut code = Statements::new(stm.span);
         let count = match bound.var().is_some_and(|v| self.is_size(v)) {
             true => *bound,
@@ -93,7 +95,8 @@ impl Walk<'_> {
         let (count, recorded) = self.in_one(recorded, (count, appended.len()), &mut code);
         let initial = ragged.at.iter().map(|k| params[*k].1.var()).collect::<Option<Vec<_>>>()?;
         let is_empty = self.is_empty(initial[0]);
-        let groups = Groups { size: ragged.size, count, recorded, prims: &ragged.prims, is_conditional };
+        let (size, prims) = (ragged.size, &ragged.prims[..]);
+        let groups = Groups { size, count, recorded, prims, span, is_conditional };
         let after: Vec<Param> = ragged.at.iter().map(|k| stm.pat[*k].clone()).collect();
         groups.arrays(&after, &initial, is_empty, &mut code, self.vars);
         Some(code.stms)

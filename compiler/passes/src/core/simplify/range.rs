@@ -30,9 +30,11 @@ pub(super) fn less(env: &Env, x: Atom, y: Atom) -> Option<bool> {
     at_most(env, y, x).then_some(false)
 }
 
-/// True if `x` is not `y`, for certain.
+/// True if `x` is not `y`, for certain: one is below the other, or they are sums of the same number and
+/// small constants, which differ in integers of any width.
 pub(super) fn differ(env: &Env, x: Atom, y: Atom) -> bool {
-    surely_below(env, x, y) || surely_below(env, y, x)
+    let ((i, c), (j, d)) = (offset(env, x), offset(env, y));
+    i == j && (1..128).contains(&(c - d).abs()) || surely_below(env, x, y) || surely_below(env, y, x)
 }
 
 fn surely_below(env: &Env, x: Atom, y: Atom) -> bool {
