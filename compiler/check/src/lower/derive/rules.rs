@@ -9,7 +9,7 @@ use par_ir::{Atom, Prim, PrimOp, Scalar, Var};
 use par_syntax::diagnostic::{Diagnostic, Severity};
 use std::f64::consts::{LN_2, LN_10, PI};
 
-/// What becomes of a tangent.
+/// What the tangent of an operator's result is, from that of its operand.
 enum Slope {
     Negative,
     Times(Atom),
@@ -86,7 +86,7 @@ impl Floats<'_, '_> {
         self.un(UnOp::Sqrt, square)
     }
 
-    /// `factor * exp (-a * a)`.
+    /// `factor * exp (-(a * a))`.
     fn bell(&mut self, factor: f64, a: Atom) -> Atom {
         let square = self.mul(a, a);
         let less = self.un(UnOp::Neg, square);
