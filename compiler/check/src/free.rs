@@ -21,24 +21,16 @@ fn kind(k: &ExprKind, out: &mut Vec<LocalId>) {
         }
         ExprKind::Def(_, ts) => ts.iter().for_each(|t| ty(t, out)),
         ExprKind::Op(_) | ExprKind::Literal(_) | ExprKind::String(_) | ExprKind::Hole(_) => {}
-        ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Constr(_, es) => {
-            es.iter().for_each(|e| expr(e, out));
-        }
-        ExprKind::Record(fs) => fs.iter().for_each(|(_, e)| expr(e, out)),
+        ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Constr(_, es) => all(es, out),
+        ExprKind::Record(fs) => all(fs.iter().map(|(_, e)| e), out),
         ExprKind::Range { start, second, end, .. } => {
             expr(start, out);
-            second.iter().for_each(|e| expr(e, out));
+            all(second.as_deref(), out);
             expr(end, out);
         }
         ExprKind::Lambda { params, ret, body } => function(params, ret.as_ref(), body, out),
-        ExprKind::Apply(f, args) => {
-            expr(f, out);
-            args.iter().for_each(|e| expr(e, out));
-        }
-        ExprKind::And(a, b) | ExprKind::Or(a, b) | ExprKind::Assert(a, b) => {
-            expr(a, out);
-            expr(b, out);
-        }
+        ExprKind::Apply(f, args) => all(std::iter::once(&**f).chain(args), out),
+        ExprKind::And(a, b) | ExprKind::Or(a, b) | ExprKind::Assert(a, b) => all([&**a, &**b], out),
         ExprKind::Let { pat: p, value, body } => {
             pat(p, out);
             expr(value, out);
@@ -48,11 +40,7 @@ fn kind(k: &ExprKind, out: &mut Vec<LocalId>) {
             function(params, ret.as_ref(), value, out);
             expr(body, out);
         }
-        ExprKind::If { cond, then, other } => {
-            expr(cond, out);
-            expr(then, out);
-            expr(other, out);
-        }
+        ExprKind::If { cond, then, other } => all([&**cond, &**then, &**other], out),
         ExprKind::Match { value, cases } => {
             expr(value, out);
             for (p, e) in cases {
@@ -63,13 +51,7 @@ fn kind(k: &ExprKind, out: &mut Vec<LocalId>) {
         ExprKind::Loop { pat: p, init, form, body } => {
             pat(p, out);
             expr(init, out);
-            match form {
-                LoopForm::For(_, e) | LoopForm::While(e) => expr(e, out),
-                LoopForm::ForIn(p, e) => {
-                    pat(p, out);
-                    expr(e, out);
-                }
-            }
+            loop_form(form, out);
             expr(body, out);
         }
         ExprKind::Index(a, index) => {
@@ -81,19 +63,27 @@ fn kind(k: &ExprKind, out: &mut Vec<LocalId>) {
             indices(index, out);
             expr(update, out);
         }
-        ExprKind::WithField { value, update, .. } => {
-            expr(value, out);
-            expr(update, out);
-        }
+        ExprKind::WithField { value, update, .. } => all([&**value, &**update], out),
         ExprKind::Ascribe(e, t) | ExprKind::Coerce(e, t) => {
             expr(e, out);
             ty(t, out);
         }
-        ExprKind::At(e, sizes) => {
-            expr(e, out);
-            sizes.iter().for_each(|(_, size)| expr(size, out));
-        }
+        ExprKind::At(e, sizes) => all(std::iter::once(&**e).chain(sizes.iter().map(|(_, size)| size)), out),
         ExprKind::Field(e, _) | ExprKind::Attr(_, e) => expr(e, out),
+    }
+}
+
+fn all<'e>(es: impl IntoIterator<Item = &'e Expr>, out: &mut Vec<LocalId>) {
+    es.into_iter().for_each(|e| expr(e, out));
+}
+
+fn loop_form(form: &LoopForm, out: &mut Vec<LocalId>) {
+    match form {
+        LoopForm::For(_, e) | LoopForm::While(e) => expr(e, out),
+        LoopForm::ForIn(p, e) => {
+            pat(p, out);
+            expr(e, out);
+        }
     }
 }
 

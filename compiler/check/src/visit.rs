@@ -25,33 +25,20 @@ pub fn children(e: &mut Expr, f: Visit) {
         ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Constr(_, es) => es.iter_mut().for_each(f),
         ExprKind::Record(fs) => fs.iter_mut().for_each(|(_, e)| f(e)),
         ExprKind::Range { start, second, end, .. } => {
-            f(start);
-            second.iter_mut().for_each(|e| f(e));
-            f(end);
+            [Some(start), second.as_mut(), Some(end)].into_iter().flatten().for_each(|e| f(e));
         }
         ExprKind::Lambda { params, ret, body } => function(params, ret.as_mut(), body, f),
-        ExprKind::Apply(g, args) => {
-            f(g);
-            args.iter_mut().for_each(f);
-        }
-        ExprKind::And(a, b) | ExprKind::Or(a, b) | ExprKind::Assert(a, b) => {
-            f(a);
-            f(b);
-        }
+        ExprKind::Apply(g, args) => std::iter::once(&mut **g).chain(args).for_each(f),
+        ExprKind::And(a, b) | ExprKind::Or(a, b) | ExprKind::Assert(a, b) => both([a, b], f),
         ExprKind::Let { pat: p, value, body } => {
             pat(p, f);
-            f(value);
-            f(body);
+            both([value, body], f);
         }
         ExprKind::LetFun { params, ret, value, body, .. } => {
             function(params, ret.as_mut(), value, f);
             f(body);
         }
-        ExprKind::If { cond, then, other } => {
-            f(cond);
-            f(then);
-            f(other);
-        }
+        ExprKind::If { cond, then, other } => [cond, then, other].into_iter().for_each(|e| f(e)),
         ExprKind::Match { value, cases } => {
             f(value);
             for (p, body) in cases {
@@ -74,10 +61,7 @@ pub fn children(e: &mut Expr, f: Visit) {
             index(args, f);
             f(update);
         }
-        ExprKind::WithField { value, update, .. } => {
-            f(value);
-            f(update);
-        }
+        ExprKind::WithField { value, update, .. } => both([value, update], f),
         ExprKind::Field(value, _) | ExprKind::Attr(_, value) => f(value),
         ExprKind::Ascribe(value, t) | ExprKind::Coerce(value, t) => {
             f(value);
@@ -88,6 +72,10 @@ pub fn children(e: &mut Expr, f: Visit) {
             sizes.iter_mut().for_each(|(_, size)| f(size));
         }
     }
+}
+
+fn both(es: [&mut Expr; 2], f: Visit) {
+    es.into_iter().for_each(f);
 }
 
 fn function(params: &mut [Pat], ret: Option<&mut Ty>, body: &mut Expr, f: Visit) {

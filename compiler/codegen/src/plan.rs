@@ -195,6 +195,14 @@ impl<C: Code> Planner<'_, C> {
         drop_after: &mut Vec<Slot>,
     ) -> Result<PlanOp<C>, String> {
         Ok(match &stm.op {
+            Op::Check { cond, kind, args } => {
+                let args = self.operands.operands(args, live);
+                plan::Op::Check { cond: self.operands.operand(cond, live), kind: kind.clone(), args }
+            }
+            Op::Trace { label, ty, args } => {
+                let args = self.operands.operands(args, live);
+                plan::Op::Trace { label: label.clone(), ty: ty.clone(), args }
+            }
             Op::If { cond, then, other, versions } => self.branch((cond, *versions), [then, other], live)?,
             Op::Loop { params, form, body } => self.loop_(params, form, body, live, drop_after)?,
             Op::Split { rows, most, first, count, body } => {
@@ -211,67 +219,59 @@ impl<C: Code> Planner<'_, C> {
         })
     }
 
+    /// An operation that needs its operands only.
     fn simple(&mut self, op: &Op, live: &mut Live) -> PlanOp<C> {
+        let o = &mut self.operands;
         match op {
-            Op::Atom(a) => plan::Op::Atom(self.operands.operand(a, live)),
-            Op::Prim(f, xs) => plan::Op::Scalar(*f, self.operands.operands(xs, live)),
-            Op::Check { cond, kind, args } => {
-                let args = self.operands.operands(args, live);
-                plan::Op::Check { cond: self.operands.operand(cond, live), kind: kind.clone(), args }
+            Op::Atom(a) => plan::Op::Atom(o.operand(a, live)),
+            Op::Prim(f, xs) => plan::Op::Scalar(*f, o.operands(xs, live)),
+            Op::MakeDesc(v) => plan::Op::MakeDesc(o.var(*v, live)),
+            Op::UniformDesc { rows, m } => {
+                plan::Op::UniformDesc { rows: o.operand(rows, live), m: o.operand(m, live) }
             }
-            Op::Trace { label, ty, args } => {
-                let args = self.operands.operands(args, live);
-                plan::Op::Trace { label: label.clone(), ty: ty.clone(), args }
-            }
-            Op::MakeDesc(v) => plan::Op::MakeDesc(self.operands.var(*v, live)),
-            Op::UniformDesc { rows, m } => plan::Op::UniformDesc {
-                rows: self.operands.operand(rows, live),
-                m: self.operands.operand(m, live),
-            },
-            Op::Offsets(v) => plan::Op::Offsets(self.operands.var(*v, live)),
-            Op::Lengths(v) => plan::Op::Lengths(self.operands.var(*v, live)),
-            Op::SegIds(v) => plan::Op::SegIds(self.operands.var(*v, live)),
-            Op::Total(v) => plan::Op::Total(self.operands.var(*v, live)),
-            Op::Rows(v) => plan::Op::Rows(self.operands.var(*v, live)),
-            Op::Length(v) => plan::Op::Length(self.operands.var(*v, live)),
-            Op::Read(v, i) => plan::Op::Read(self.operands.var(*v, live), self.operands.operand(i, live)),
+            Op::Offsets(v) => plan::Op::Offsets(o.var(*v, live)),
+            Op::Lengths(v) => plan::Op::Lengths(o.var(*v, live)),
+            Op::SegIds(v) => plan::Op::SegIds(o.var(*v, live)),
+            Op::Total(v) => plan::Op::Total(o.var(*v, live)),
+            Op::Rows(v) => plan::Op::Rows(o.var(*v, live)),
+            Op::Length(v) => plan::Op::Length(o.var(*v, live)),
+            Op::Read(v, i) => plan::Op::Read(o.var(*v, live), o.operand(i, live)),
             Op::Write { arr, index, value } => plan::Op::Write {
-                arr: self.operands.var(*arr, live),
-                index: self.operands.operand(index, live),
-                value: self.operands.operand(value, live),
+                arr: o.var(*arr, live),
+                index: o.operand(index, live),
+                value: o.operand(value, live),
             },
-            Op::Iota(n) => plan::Op::Iota(self.operands.operand(n, live)),
-            Op::Replicate(n, x) => {
-                plan::Op::Replicate(self.operands.operand(n, live), self.operands.operand(x, live))
-            }
-            Op::Literal(xs, p) => plan::Op::Literal(self.operands.operands(xs, live), *p),
+            Op::Iota(n) => plan::Op::Iota(o.operand(n, live)),
+            Op::Replicate(n, x) => plan::Op::Replicate(o.operand(n, live), o.operand(x, live)),
+            Op::Literal(xs, p) => plan::Op::Literal(o.operands(xs, live), *p),
             Op::Slice { arr, start, len } => plan::Op::Slice {
-                arr: self.operands.var(*arr, live),
-                start: self.operands.operand(start, live),
-                len: self.operands.operand(len, live),
+                arr: o.var(*arr, live),
+                start: o.operand(start, live),
+                len: o.operand(len, live),
             },
-            Op::ConcatDesc(vs) => plan::Op::ConcatDesc(self.operands.vars(vs, live)),
+            Op::ConcatDesc(vs) => plan::Op::ConcatDesc(o.vars(vs, live)),
             Op::Compact { rope, starts, lens, kept } => plan::Op::Compact {
-                rope: self.operands.var(*rope, live),
-                starts: self.operands.var(*starts, live),
-                lens: self.operands.var(*lens, live),
-                kept: kept.map(|b| self.operands.var(b, live)),
+                rope: o.var(*rope, live),
+                starts: o.var(*starts, live),
+                lens: o.var(*lens, live),
+                kept: kept.map(|b| o.var(b, live)),
             },
-            Op::NeedsCollection { rope, base } => plan::Op::NeedsCollection {
-                rope: self.operands.var(*rope, live),
-                base: base.map(|b| self.operands.var(b, live)),
-            },
+            Op::NeedsCollection { rope, base } => {
+                plan::Op::NeedsCollection { rope: o.var(*rope, live), base: base.map(|b| o.var(b, live)) }
+            }
             Op::Collect { rope, starts, weight } => plan::Op::Collect {
-                rope: self.operands.var(*rope, live),
-                starts: self.operands.var(*starts, live),
-                weight: self.operands.operand(weight, live),
+                rope: o.var(*rope, live),
+                starts: o.var(*starts, live),
+                weight: o.operand(weight, live),
             },
             Op::Sort { space, keys, values } => plan::Op::Sort {
-                values: values.map(|v| self.operands.var(v, live)),
-                keys: self.operands.var(*keys, live),
-                space: self.operands.space(space, live),
+                values: values.map(|v| o.var(v, live)),
+                keys: o.var(*keys, live),
+                space: o.space(space, live),
             },
-            Op::If { .. }
+            Op::Check { .. }
+            | Op::Trace { .. }
+            | Op::If { .. }
             | Op::Loop { .. }
             | Op::Split { .. }
             | Op::Kernel(_)

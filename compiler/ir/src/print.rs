@@ -22,8 +22,9 @@ mod flat;
 pub use core::{print_core, print_core_stm, print_core_with_spans, print_type};
 pub use flat::{print_flat, print_flat_stm, print_flat_with_spans};
 
+use crate::prim::PrimOp;
 use crate::ty::{Atom, Dim, Elem, Type, Var, Vars};
-use par_runtime::{CheckKind, Scalar, Span, ValueType};
+use par_runtime::{CheckKind, Prim, Scalar, Span, ValueType};
 
 /// Text under construction.
 struct Writer<'a> {
@@ -96,6 +97,47 @@ impl<'a> Writer<'a> {
 
     fn variables(&mut self, xs: &[Var]) {
         self.list("(", xs, ")", Self::var);
+    }
+
+    fn word_var(&mut self, word: &str, v: &Var) {
+        self.push(word);
+        self.push(" ");
+        self.var(v);
+    }
+
+    fn word_variables(&mut self, word: &str, xs: &[Var]) {
+        self.push(word);
+        self.push(" ");
+        self.variables(xs);
+    }
+
+    fn word_atom(&mut self, word: &str, a: &Atom) {
+        self.push(word);
+        self.push(" ");
+        self.atom(a);
+    }
+
+    fn word_atoms(&mut self, word: &str, xs: &[Atom]) {
+        self.push(word);
+        self.push(" ");
+        self.atoms(xs);
+    }
+
+    /// A scalar operator on its operands.
+    fn scalar(&mut self, op: &PrimOp, xs: &[Atom]) {
+        self.push(&op.to_string());
+        self.atoms(xs);
+    }
+
+    fn literal(&mut self, xs: &[Atom], p: Prim) {
+        self.push(&format!("literal {p} "));
+        self.list("[", xs, "]", Self::atom);
+    }
+
+    /// An element or a row of an array.
+    fn element(&mut self, v: &Var, indices: &[Atom]) {
+        self.var(v);
+        self.list("[", indices, "]", Self::atom);
     }
 
     fn dim(&mut self, d: &Dim) {

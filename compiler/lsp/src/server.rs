@@ -12,11 +12,12 @@ use lsp_types::request::{
     SemanticTokensFullRequest, SemanticTokensRangeRequest, SignatureHelpRequest,
 };
 use lsp_types::{
-    CodeActionProviderCapability, CompletionOptions, CompletionResponse, DocumentSymbolResponse,
-    GotoDefinitionResponse, HoverProviderCapability, OneOf, PrepareRenameResponse, PublishDiagnosticsParams,
-    RenameOptions, SemanticTokensFullOptions, SemanticTokensOptions, SemanticTokensRangeResult,
-    SemanticTokensResult, ServerCapabilities, SignatureHelpOptions, TextDocumentSyncCapability,
-    TextDocumentSyncKind, Url,
+    CodeActionProviderCapability, CompletionOptions, CompletionParams, CompletionResponse,
+    DocumentSymbolResponse, GotoDefinitionResponse, HoverProviderCapability, InlayHint, InlayHintParams,
+    Location, OneOf, PrepareRenameResponse, PublishDiagnosticsParams, ReferenceParams, RenameOptions,
+    SemanticTokensFullOptions, SemanticTokensOptions, SemanticTokensRangeResult, SemanticTokensResult,
+    ServerCapabilities, SignatureHelp, SignatureHelpOptions, SignatureHelpParams, TextDocumentPositionParams,
+    TextDocumentSyncCapability, TextDocumentSyncKind, Url,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -205,18 +206,8 @@ impl Server<'_> {
                 let (text, analysis) = server.typed(&url)?;
                 answers::definition(&url, text, analysis, place.position).map(GotoDefinitionResponse::Scalar)
             }),
-            Completion::METHOD => self.ask::<Completion>(request, |server, params| {
-                let place = params.text_document_position;
-                let present = server.documents.get(&place.text_document.uri)?.text.clone();
-                let (_, analysis) = server.typed(&place.text_document.uri)?;
-                Some(CompletionResponse::Array(completion::complete(&present, analysis, place.position)))
-            }),
-            InlayHintRequest::METHOD => self.ask::<InlayHintRequest>(request, |server, params| {
-                let document = server.documents.get_mut(&params.text_document.uri)?;
-                let analysis = document.analysis(&params.text_document.uri, &server.open);
-                let text = diagnostics::text_of(&analysis.sources, analysis.file());
-                Some(answers::hints(text, analysis, params.range))
-            }),
+            Completion::METHOD => self.ask::<Completion>(request, Self::completion),
+            InlayHintRequest::METHOD => self.ask::<InlayHintRequest>(request, Self::hints),
             DocumentSymbolRequest::METHOD => self.ask::<DocumentSymbolRequest>(request, |server, params| {
                 let url = params.text_document.uri;
                 let document = server.documents.get_mut(&url)?;
@@ -235,12 +226,7 @@ impl Server<'_> {
                 let document = server.documents.get(&url)?;
                 Some(actions::fixes(&url, &document.text, &params.context.diagnostics))
             }),
-            SignatureHelpRequest::METHOD => self.ask::<SignatureHelpRequest>(request, |server, params| {
-                let place = params.text_document_position_params;
-                let present = server.documents.get(&place.text_document.uri)?.text.clone();
-                let (_, analysis) = server.typed(&place.text_document.uri)?;
-                signature::help(&present, analysis, place.position)
-            }),
+            SignatureHelpRequest::METHOD => self.ask::<SignatureHelpRequest>(request, Self::signature),
             SemanticTokensFullRequest::METHOD => {
                 self.ask::<SemanticTokensFullRequest>(request, |server, params| {
                     let tokens = server.tokens(&params.text_document.uri, None)?;
@@ -253,20 +239,8 @@ impl Server<'_> {
                     Some(SemanticTokensRangeResult::Tokens(tokens))
                 })
             }
-            References::METHOD => self.ask::<References>(request, |server, params| {
-                let place = params.text_document_position;
-                names::references(
-                    &mut server.documents,
-                    &server.open,
-                    &place.text_document.uri,
-                    place.position,
-                )
-            }),
-            PrepareRenameRequest::METHOD => self.ask::<PrepareRenameRequest>(request, |server, place| {
-                let url = place.text_document.uri;
-                let found = names::renameable(&mut server.documents, &server.open, &url, place.position);
-                found.ok().map(PrepareRenameResponse::Range)
-            }),
+            References::METHOD => self.ask::<References>(request, Self::references),
+            PrepareRenameRequest::METHOD => self.ask::<PrepareRenameRequest>(request, Self::prepare_rename),
             Rename::METHOD => return self.rename(request),
             other => {
                 let message = format!("this server does not know {other}");
@@ -274,6 +248,36 @@ impl Server<'_> {
             }
         };
         answered.unwrap_or_else(|message| Response::new_err(id, ErrorCode::InvalidParams as i32, message))
+    }
+
+    fn completion(&mut self, params: CompletionParams) -> Option<CompletionResponse> {
+        let place = params.text_document_position;
+        let (present, analysis) = self.present(&place.text_document.uri)?;
+        Some(CompletionResponse::Array(completion::complete(&present, analysis, place.position)))
+    }
+
+    fn signature(&mut self, params: SignatureHelpParams) -> Option<SignatureHelp> {
+        let place = params.text_document_position_params;
+        let (present, analysis) = self.present(&place.text_document.uri)?;
+        signature::help(&present, analysis, place.position)
+    }
+
+    fn hints(&mut self, params: InlayHintParams) -> Option<Vec<InlayHint>> {
+        let document = self.documents.get_mut(&params.text_document.uri)?;
+        let analysis = document.analysis(&params.text_document.uri, &self.open);
+        let text = diagnostics::text_of(&analysis.sources, analysis.file());
+        Some(answers::hints(text, analysis, params.range))
+    }
+
+    fn references(&mut self, params: ReferenceParams) -> Option<Vec<Location>> {
+        let place = params.text_document_position;
+        names::references(&mut self.documents, &self.open, &place.text_document.uri, place.position)
+    }
+
+    fn prepare_rename(&mut self, place: TextDocumentPositionParams) -> Option<PrepareRenameResponse> {
+        let url = place.text_document.uri;
+        let found = names::renameable(&mut self.documents, &self.open, &url, place.position);
+        found.ok().map(PrepareRenameResponse::Range)
     }
 
     /// Renaming may be refused, with a reason.
@@ -293,8 +297,7 @@ impl Server<'_> {
     }
 
     fn tokens(&mut self, url: &Url, part: Option<lsp_types::Range>) -> Option<lsp_types::SemanticTokens> {
-        let present = self.documents.get(url)?.text.clone();
-        let (_, analysis) = self.typed(url)?;
+        let (present, analysis) = self.present(url)?;
         Some(colours::tokens(&present, analysis, part))
     }
 
@@ -312,6 +315,12 @@ impl Server<'_> {
         })?;
         let result = serde_json::to_value(answer(self, params)).unwrap_or(Value::Null);
         Ok(Response { id, result: Some(result), error: None })
+    }
+
+    /// The text as it is, and the analysis of what was typed last.
+    fn present(&mut self, url: &Url) -> Option<(String, &par::analysis::Analysis)> {
+        let present = self.documents.get(url)?.text.clone();
+        Some((present, self.typed(url)?.1))
     }
 
     fn typed(&mut self, url: &Url) -> Option<(&str, &par::analysis::Analysis)> {

@@ -156,23 +156,31 @@ impl<'py> Importer<'_, 'py> {
                 }
                 Ok(fields.into_any())
             }
-            _ if format.starts_with("+w:") => {
-                let size: i64 =
-                    format[3..].parse().map_err(|_| PyTypeError::new_err("a list without a size"))?;
-                let nothing = abi::Array::empty();
-                let child = array.children().next().unwrap_or(&nothing);
-                let Some(item) = schema.children().next() else { return refuse("a list without elements") };
-                let values = self.part(item, child, at * size, length * size)?;
-                if !values.hasattr("reshape")? {
-                    return refuse("lists of one size, of lists or records");
-                }
-                let shape: Vec<i64> = values.getattr("shape")?.extract()?;
-                let inner = shape.get(1..).unwrap_or_default().iter().copied();
-                values
-                    .call_method1("reshape", ([length, size].into_iter().chain(inner).collect::<Vec<i64>>(),))
-            }
+            _ if format.starts_with("+w:") => self.uniform_rows(schema, array, at, length),
             _ => refuse(&format!("elements of Arrow's type '{format}', which Par does not have")),
         }
+    }
+
+    /// Lists of one size.
+    fn uniform_rows(
+        &self,
+        schema: &abi::Schema,
+        array: &abi::Array,
+        at: i64,
+        length: i64,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let size: i64 =
+            schema.format()[3..].parse().map_err(|_| PyTypeError::new_err("a list without a size"))?;
+        let nothing = abi::Array::empty();
+        let child = array.children().next().unwrap_or(&nothing);
+        let Some(item) = schema.children().next() else { return refuse("a list without elements") };
+        let values = self.part(item, child, at * size, length * size)?;
+        if !values.hasattr("reshape")? {
+            return refuse("lists of one size, of lists or records");
+        }
+        let shape: Vec<i64> = values.getattr("shape")?.extract()?;
+        let inner = shape.get(1..).unwrap_or_default().iter().copied();
+        values.call_method1("reshape", ([length, size].into_iter().chain(inner).collect::<Vec<i64>>(),))
     }
 
     fn rows(

@@ -135,34 +135,37 @@ impl<'py> Taker<'py> {
                 }
             }
             ValueType::Sum(cs) if !dims.is_empty() && object.get_type().is(CASES.get(self.py)?) => {
-                let names = object.getattr("names")?.extract::<Vec<String>>()?;
-                if !names.iter().eq(cs.iter().map(|c| &c.0)) {
-                    return Err(Refusal::new(format!("its constructors are {}", names.join(", "))));
-                }
-                let mut parts = vec![object.getattr("tags")?];
-                for payload in object.getattr("payloads")?.try_iter()? {
-                    parts.extend(payload?.try_iter()?.collect::<PyResult<Vec<_>>>()?);
-                }
-                let tag = ValueType::Prim(Prim::of_constructors(cs.len()));
-                let types: Vec<&ValueType> =
-                    std::iter::once(&tag).chain(cs.iter().flat_map(|c| &c.1)).collect();
-                if parts.len() != types.len() {
-                    return Err(Refusal::new("its payloads have other numbers of parts"));
-                }
-                self.parts(&parts, dims, types.into_iter(), out)?;
-                tags_are_constructors(out, dims.len(), cs.len())?;
+                self.cases(object, dims, cs, out)?;
             }
             ValueType::Sum(_) => self.build_all(object, dims, ty, out)?,
-            ValueType::Opaque { .. } => {
-                let hidden = object.cast::<Hidden>().map_err(|_| Refusal::new(found(object)))?;
-                let value = &hidden.get().0;
-                if !same_representation(&value.ty, &array_of(dims, ty)) {
-                    return Err(Refusal::new(format!("found a hidden value of type {}", value.ty)));
-                }
-                out.extend(value.columns.iter().cloned());
-            }
+            ValueType::Opaque { .. } => out.extend(hidden_columns(object, &array_of(dims, ty))?),
         }
         Ok(())
+    }
+
+    /// Adds the columns of an array of a sum type that is given by its tags and payloads.
+    fn cases(
+        &mut self,
+        object: &Bound<'py, PyAny>,
+        dims: &mut Vec<bool>,
+        cs: &[(String, Vec<ValueType>)],
+        out: &mut Vec<Column>,
+    ) -> Result<(), Refusal> {
+        let names = object.getattr("names")?.extract::<Vec<String>>()?;
+        if !names.iter().eq(cs.iter().map(|c| &c.0)) {
+            return Err(Refusal::new(format!("its constructors are {}", names.join(", "))));
+        }
+        let mut parts = vec![object.getattr("tags")?];
+        for payload in object.getattr("payloads")?.try_iter()? {
+            parts.extend(payload?.try_iter()?.collect::<PyResult<Vec<_>>>()?);
+        }
+        let tag = ValueType::Prim(Prim::of_constructors(cs.len()));
+        let types: Vec<&ValueType> = std::iter::once(&tag).chain(cs.iter().flat_map(|c| &c.1)).collect();
+        if parts.len() != types.len() {
+            return Err(Refusal::new("its payloads have other numbers of parts"));
+        }
+        self.parts(&parts, dims, types.into_iter(), out)?;
+        tags_are_constructors(out, dims.len(), cs.len())
     }
 
     fn form<'a>(&self, object: &'a Bound<'py, PyAny>) -> Result<Form<'a, 'py>, Refusal> {
@@ -328,6 +331,16 @@ impl<'py> Taker<'py> {
         out.extend(builder.finish()?.columns);
         Ok(())
     }
+}
+
+/// The columns of a value that Python does not look into.
+fn hidden_columns(object: &Bound<'_, PyAny>, ty: &ValueType) -> Result<Vec<Column>, Refusal> {
+    let hidden = object.cast::<Hidden>().map_err(|_| Refusal::new(found(object)))?;
+    let value = &hidden.get().0;
+    if !same_representation(&value.ty, ty) {
+        return Err(Refusal::new(format!("found a hidden value of type {}", value.ty)));
+    }
+    Ok(value.columns.clone())
 }
 
 fn array_of(dims: &[bool], ty: &ValueType) -> ValueType {

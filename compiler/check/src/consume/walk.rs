@@ -48,20 +48,7 @@ impl<'p> Check<'p> {
                 self.expr(a);
                 self.expr(b)
             }
-            ExprKind::Let { pat, value, body } => {
-                let value = self.expr(value);
-                self.bind(pat, &value);
-                self.expr(body)
-            }
-            ExprKind::LetFun { name, recursive, params, ret, value, body, .. } => {
-                if *recursive {
-                    let alias = self.before_body(params, ret.as_ref(), value);
-                    self.locals.insert(*name, super::Bound { alias, span: value.span });
-                }
-                let alias = self.function(params, ret.as_ref(), value);
-                self.locals.insert(*name, super::Bound { alias, span: value.span });
-                self.expr(body)
-            }
+            ExprKind::Let { .. } | ExprKind::LetFun { .. } => self.lets(e),
             ExprKind::If { cond, then, other } => {
                 self.expr(cond);
                 let arms = [&**then, &**other];
@@ -78,14 +65,7 @@ impl<'p> Check<'p> {
                 self.still_there(&value);
                 Alias::Array(value.alias.flat()).fit(&e.ty)
             }
-            ExprKind::With { value, index, update } => {
-                let value = self.operand(value);
-                self.indices(index);
-                let update = self.operand(update);
-                self.still_there(&value);
-                self.still_there(&update);
-                Alias::fresh()
-            }
+            ExprKind::With { value, index, update } => self.with(value, index, update),
             ExprKind::WithField { value, fields, update } => self.with_field(value, fields, update),
             ExprKind::Field(value, field) => {
                 let alias = self.expr(value);
@@ -96,6 +76,36 @@ impl<'p> Check<'p> {
             | ExprKind::At(value, _)
             | ExprKind::Attr(_, value) => self.expr(value),
         }
+    }
+
+    /// A chain of `let`s.
+    fn lets(&mut self, e: &'p Expr) -> Alias {
+        match &e.kind {
+            ExprKind::Let { pat, value, body } => {
+                let value = self.expr(value);
+                self.bind(pat, &value);
+                self.expr(body)
+            }
+            ExprKind::LetFun { name, recursive, params, ret, value, body, .. } => {
+                if *recursive {
+                    let alias = self.before_body(params, ret.as_ref(), value);
+                    self.locals.insert(*name, super::Bound { alias, span: value.span });
+                }
+                let alias = self.function(params, ret.as_ref(), value);
+                self.locals.insert(*name, super::Bound { alias, span: value.span });
+                self.expr(body)
+            }
+            _ => self.expr(e),
+        }
+    }
+
+    fn with(&mut self, value: &'p Expr, index: &'p [IndexArg], update: &'p Expr) -> Alias {
+        let value = self.operand(value);
+        self.indices(index);
+        let update = self.operand(update);
+        self.still_there(&value);
+        self.still_there(&update);
+        Alias::fresh()
     }
 
     /// The local that an expression is, or is a component of, with what that may share.

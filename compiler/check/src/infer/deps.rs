@@ -378,20 +378,7 @@ impl<'s, 'a> Walk<'s, 'a> {
                     });
                 }
             }
-            ExpKind::Loop { sizes, pat, init, form, body } => {
-                self.exp(init);
-                if let LoopForm::For(_, e) | LoopForm::ForIn(_, e) = form {
-                    self.exp(e);
-                }
-                sizes.iter().for_each(|n| self.env.bind(&n.name, ()));
-                self.pat(pat);
-                match form {
-                    LoopForm::For(i, _) => self.env.bind(&i.name, ()),
-                    LoopForm::ForIn(p, _) => self.pat(p),
-                    LoopForm::While(e) => self.exp(e),
-                }
-                self.exp(body);
-            }
+            ExpKind::Loop { sizes, pat, init, form, body } => self.loop_do(sizes, pat, init, form, body),
             ExpKind::OpenIn(name, e) => {
                 if let Some(module) = self.scopes.find_module(&self.env, self.module, name) {
                     self.env.open(module);
@@ -400,6 +387,21 @@ impl<'s, 'a> Walk<'s, 'a> {
             }
             _ => {}
         }
+    }
+
+    fn loop_do(&mut self, sizes: &[ast::Ident], pat: &ast::Pat, init: &Exp, form: &LoopForm, body: &Exp) {
+        self.exp(init);
+        if let LoopForm::For(_, e) | LoopForm::ForIn(_, e) = form {
+            self.exp(e);
+        }
+        sizes.iter().for_each(|n| self.env.bind(&n.name, ()));
+        self.pat(pat);
+        match form {
+            LoopForm::For(i, _) => self.env.bind(&i.name, ()),
+            LoopForm::ForIn(p, _) => self.pat(p),
+            LoopForm::While(e) => self.exp(e),
+        }
+        self.exp(body);
     }
 }
 

@@ -20,34 +20,14 @@ impl Cx<'_> {
         match &e.kind {
             ExpKind::Name(name) | ExpKind::Operator(name) => self.name(name),
             ExpKind::Literal(literal) => self.literal(literal, false, span),
-            ExpKind::Tuple(es) => {
-                let es: Vec<Expr> = es.iter().map(|e| self.exp(e)).collect();
-                let ty = Ty::Tuple(es.iter().map(|e| e.ty.clone()).collect());
-                Expr { kind: ExprKind::Tuple(es), ty, span }
-            }
+            ExpKind::Tuple(es) => self.tuple(es, span),
             ExpKind::Record(fields) => self.record(fields, span),
             ExpKind::Array(es) => self.array_literal(es, span),
             ExpKind::Range { start, second, end, kind } => {
                 self.range(start, second.as_deref(), end, *kind, span)
             }
-            ExpKind::Apply(f, args) => {
-                if let Some(word) = std::iter::once(&**f).chain(args).find_map(|e| self.foreign_word(e)) {
-                    return self.name(word);
-                }
-                let f = self.exp(f);
-                let args = args.iter().map(|a| self.exp(a)).collect();
-                self.apply(f, args, span)
-            }
-            ExpKind::Binary { op, left, right } => {
-                // What stands around an operator that does not exist is probably no expression either.
-                if self.scopes.resolve(&self.env, self.module, op).is_none() {
-                    self.name(op);
-                    return self.poison(span);
-                }
-                self.warn_of_one_precedence(op, left, span);
-                let (left, right) = (self.exp(left), self.exp(right));
-                self.binary(op, left, right, span)
-            }
+            ExpKind::Apply(f, args) => self.application(f, args, span),
+            ExpKind::Binary { op, left, right } => self.operation(op, left, right, span),
             ExpKind::Negate(inner) => self.negate(inner, span),
             ExpKind::Not(inner) => self.not(inner, span),
             ExpKind::SectionLeft(op, e) => self.section(op, e, true, span),
@@ -83,27 +63,38 @@ impl Cx<'_> {
                 let ty = inner.ty.clone();
                 Expr { kind: ExprKind::Assert(Box::new(cond), Box::new(inner)), ty, span }
             }
-            ExpKind::Constr(name, es) => {
-                let es: Vec<Expr> = es.iter().map(|e| self.exp(e)).collect();
-                let ty = self.types.any();
-                self.has_constr(ty.clone(), name, es.iter().map(|e| (e.ty.clone(), e.span)).collect(), span);
-                Expr { kind: ExprKind::Constr(name.name.clone(), es), ty, span }
-            }
+            ExpKind::Constr(name, es) => self.constructor(name, es, span),
             ExpKind::Attr(attr, inner) => {
                 self.diags.extend(collect::unknown_attribute(attr));
                 let inner = self.exp(inner);
                 let ty = inner.ty.clone();
                 Expr { kind: ExprKind::Attr(attr.clone(), Box::new(inner)), ty, span }
             }
-            ExpKind::Hole => {
-                let ty = self.types.any();
-                let locals = self.locals_in_scope();
-                self.component.holes.push(Hole { ty: ty.clone(), span, locals });
-                Expr { kind: ExprKind::Hole(String::new()), ty, span }
-            }
+            ExpKind::Hole => self.hole(span),
             ExpKind::Parens(inner) => self.exp(inner),
             ExpKind::OpenIn(name, inner) => self.open_in(name, inner),
         }
+    }
+
+    fn application(&mut self, f: &Exp, args: &[Exp], span: Span) -> Expr {
+        if let Some(word) = std::iter::once(f).chain(args).find_map(|e| self.foreign_word(e)) {
+            return self.name(word);
+        }
+        let f = self.exp(f);
+        let args = args.iter().map(|a| self.exp(a)).collect();
+        self.apply(f, args, span)
+    }
+
+    /// A binary operator on its operands.
+    fn operation(&mut self, op: &Name, left: &Exp, right: &Exp, span: Span) -> Expr {
+        // What stands around an operator that does not exist is probably no expression either.
+        if self.scopes.resolve(&self.env, self.module, op).is_none() {
+            self.name(op);
+            return self.poison(span);
+        }
+        self.warn_of_one_precedence(op, left, span);
+        let (left, right) = (self.exp(left), self.exp(right));
+        self.binary(op, left, right, span)
     }
 
     /// The name, if it is a word of another language's syntax: what is applied to or stands beside it is no mistake.
@@ -217,6 +208,11 @@ impl Cx<'_> {
             return diag
                 .note(format!("this is the name of a module; what is in it is written `{}.x`", name.base));
         }
+        self.word_of_another(name, diag)
+    }
+
+    /// For a name that exists nowhere: what else the words around it say, or the closest name, which `diag` says.
+    fn word_of_another(&self, name: &Name, diag: Diagnostic) -> Diagnostic {
         let closest = diag.clone();
         let diag = Diagnostic { notes: Vec::new(), ..diag };
         let before = self.sources.files.get(name.span.file as usize).and_then(|f| {
@@ -274,6 +270,26 @@ impl Cx<'_> {
             },
         };
         Expr { kind, ty, span }
+    }
+
+    fn tuple(&mut self, es: &[Exp], span: Span) -> Expr {
+        let es: Vec<Expr> = es.iter().map(|e| self.exp(e)).collect();
+        let ty = Ty::Tuple(es.iter().map(|e| e.ty.clone()).collect());
+        Expr { kind: ExprKind::Tuple(es), ty, span }
+    }
+
+    fn constructor(&mut self, name: &Ident, es: &[Exp], span: Span) -> Expr {
+        let es: Vec<Expr> = es.iter().map(|e| self.exp(e)).collect();
+        let ty = self.types.any();
+        self.has_constr(ty.clone(), name, es.iter().map(|e| (e.ty.clone(), e.span)).collect(), span);
+        Expr { kind: ExprKind::Constr(name.name.clone(), es), ty, span }
+    }
+
+    fn hole(&mut self, span: Span) -> Expr {
+        let ty = self.types.any();
+        let locals = self.locals_in_scope();
+        self.component.holes.push(Hole { ty: ty.clone(), span, locals });
+        Expr { kind: ExprKind::Hole(String::new()), ty, span }
     }
 
     fn record(&mut self, fields: &[(Ident, Option<Exp>)], span: Span) -> Expr {

@@ -115,18 +115,50 @@ impl Cx<'_> {
                 self.finish_all(second.as_deref_mut(), group);
                 self.finish_expr(end, group);
             }
-            ExprKind::Lambda { params, ret, body } => {
-                params.iter_mut().for_each(|p| self.finish_binding(p, group));
-                ret.iter_mut().for_each(|t| self.finish_ty(t, group));
-                self.finish_expr(body, group);
-            }
             ExprKind::Apply(f, args) => {
                 self.finish_expr(f, group);
                 self.finish_all(args, group);
             }
             ExprKind::And(a, b) | ExprKind::Or(a, b) | ExprKind::Assert(a, b) => {
-                self.finish_expr(a, group);
-                self.finish_expr(b, group);
+                [a, b].into_iter().for_each(|e| self.finish_expr(e, group));
+            }
+            ExprKind::Lambda { .. }
+            | ExprKind::Let { .. }
+            | ExprKind::LetFun { .. }
+            | ExprKind::Match { .. }
+            | ExprKind::Loop { .. } => self.finish_names(&mut e.kind, group),
+            ExprKind::If { cond, then, other } => {
+                [cond, then, other].into_iter().for_each(|e| self.finish_expr(e, group));
+            }
+            ExprKind::Index(value, index) => {
+                self.finish_expr(value, group);
+                self.finish_index(index, group);
+            }
+            ExprKind::With { value, index, update } => {
+                self.finish_expr(value, group);
+                self.finish_index(index, group);
+                self.finish_expr(update, group);
+            }
+            ExprKind::WithField { value, update, .. } => {
+                [value, update].into_iter().for_each(|e| self.finish_expr(e, group));
+            }
+            ExprKind::Field(value, _) | ExprKind::Attr(_, value) => self.finish_expr(value, group),
+            ExprKind::Ascribe(value, ty) | ExprKind::Coerce(value, ty) => {
+                self.finish_expr(value, group);
+                self.finish_ty(ty, group);
+            }
+            // Made later.
+            ExprKind::At(value, _) => self.finish_expr(value, group),
+        }
+    }
+
+    /// The expressions that bind names.
+    fn finish_names(&mut self, kind: &mut ExprKind, group: &Group) {
+        match kind {
+            ExprKind::Lambda { params, ret, body } => {
+                params.iter_mut().for_each(|p| self.finish_binding(p, group));
+                ret.iter_mut().for_each(|t| self.finish_ty(t, group));
+                self.finish_expr(body, group);
             }
             ExprKind::Let { pat, value, body } => {
                 self.finish_binding(pat, group);
@@ -144,9 +176,6 @@ impl Cx<'_> {
                 }
                 self.finish_expr(body, group);
             }
-            ExprKind::If { cond, then, other } => {
-                [cond, then, other].into_iter().for_each(|e| self.finish_expr(e, group));
-            }
             ExprKind::Match { value, cases } => {
                 self.finish_expr(value, group);
                 for (pat, body) in cases.iter_mut() {
@@ -161,26 +190,7 @@ impl Cx<'_> {
                 self.finish_form(form, group);
                 self.finish_expr(body, group);
             }
-            ExprKind::Index(value, index) => {
-                self.finish_expr(value, group);
-                self.finish_index(index, group);
-            }
-            ExprKind::With { value, index, update } => {
-                self.finish_expr(value, group);
-                self.finish_index(index, group);
-                self.finish_expr(update, group);
-            }
-            ExprKind::WithField { value, update, .. } => {
-                self.finish_expr(value, group);
-                self.finish_expr(update, group);
-            }
-            ExprKind::Field(value, _) | ExprKind::Attr(_, value) => self.finish_expr(value, group),
-            ExprKind::Ascribe(value, ty) | ExprKind::Coerce(value, ty) => {
-                self.finish_expr(value, group);
-                self.finish_ty(ty, group);
-            }
-            // Made later.
-            ExprKind::At(value, _) => self.finish_expr(value, group),
+            _ => unreachable!("binds no names"),
         }
     }
 

@@ -8,7 +8,7 @@ use par_syntax::ast::{Exp, ExpKind, Name};
 use par_syntax::{Diagnostic, Severity, parse_expression};
 
 /// For a function of several arguments where the elements are tuples.
-const PAIRS: &str = "the function gets each element as one tuple: \\(x, y) -> …";
+pub(super) const PAIRS: &str = "the function gets each element as one tuple: \\(x, y) -> …";
 
 /// For a function of several arguments in `map`.
 pub(super) const MORE_ARRAYS: &str = "for more arrays there are `map2` to `map5`";
@@ -37,29 +37,7 @@ impl Cx<'_> {
         match (&expected, &found) {
             _ if !diag.notes.is_empty() => diag,
             (Ty::Prim(to), Ty::Prim(from)) if convertible(*to, *from) && diag.code != "E0304" => {
-                // Of two operands the narrower one is converted.
-                let (to, from, label) = match diag.message.starts_with("the operands of") && wider(*from, *to)
-                {
-                    true => (from, to, diag.labels.len() - 1),
-                    false => (to, from, 0),
-                };
-                let span = diag.labels[label].span;
-                let text = self.sources.text(span);
-                let literal = is_number(text) && (to.is_float() || from.is_integer() || !text.contains('.'));
-                match quotient(text).filter(|_| to.is_float() && from.is_integer()) {
-                    _ if literal => diag.note(format!("write the number with the suffix `{to}`, or without one")),
-                    Some([a, b]) => {
-                        let [a, b] = [a, b].map(|e| match is_number(&e) {
-                            true => e,
-                            false => format!("{to}.{from} {}", argument(&e)),
-                        });
-                        diag.note(format!("`/` of integers is an integer; of floats: {a} / {b}"))
-                    }
-                    None => {
-                        let text = self.as_argument(span);
-                        diag.note(format!("`{to}.{from} {text}` makes {} {to} of it", article(*to)))
-                    }
-                }
+                self.advise_conversion(diag, *to, *from)
             }
             (Ty::Prim(Prim::Bool), Ty::Prim(_)) if diag.code == "E0308" => {
                 let text = self.as_argument(diag.labels[0].span);
@@ -95,38 +73,8 @@ impl Cx<'_> {
             (Ty::Array(..), _) if self.is_character(&diag) => {
                 diag.note("text, of one character too, is written in double quotes: \"a\"")
             }
-            (Ty::Array(_, to), Ty::Array(_, from)) => {
-                match (self.types.shallow(to), self.types.shallow(from)) {
-                    (Ty::Prim(to), Ty::Prim(from)) if convertible(to, from) => {
-                        let text = self.as_argument(diag.labels[0].span);
-                        diag.note(format!("`map {to}.{from} {text}` converts the elements"))
-                    }
-                    (Ty::Meta(_), Ty::Prim(Prim::Bool))
-                        if diag.message.ends_with("`sum` has the wrong type") =>
-                    {
-                        let text = self.as_argument(diag.labels[0].span);
-                        diag.note(format!("how many of them are true is `count id {text}`"))
-                    }
-                    (to, Ty::Fun(..)) if !matches!(to, Ty::Fun(..)) => diag.note(TOO_MANY_PARAMETERS),
-                    (Ty::Tuple(_), found)
-                        if diag.message.starts_with("argument 2 of `map") && !matches!(found, Ty::Tuple(_)) => {
-                        diag.note("the function gets one element, which is no tuple here: \\x -> …")
-                    }
-                    (to, Ty::Tuple(_)) if diag.message.starts_with("argument 2 of `map") && !matches!(to, Ty::Array(..)) => {
-                        diag.note(PAIRS)
-                    }
-                    _ => self.explain_abbreviations(diag, [&expected, &found]),
-                }
-            }
-            (Ty::Fun(..), Ty::Fun(..)) => self.advise_function(diag, &expected, &found),
-            (Ty::Fun(..), Ty::Array(..)) if diag.message.starts_with("argument 1 of") => {
-                diag.note("the function stands before the arrays: map f xs")
-            }
-            (Ty::Fun(..), _) if self.sources.text(diag.labels[0].span).starts_with('-') => {
-                let subtraction = self.sources.text(diag.labels[0].span).trim_start_matches(['-', ' ']);
-                diag.note(format!("this is a number; the function that subtracts is (\\x -> x - {subtraction})"))
-            }
-            (Ty::Fun(..), _) => diag,
+            (Ty::Array(..), Ty::Array(..)) => self.advise_elements(diag, &expected, &found),
+            (Ty::Fun(..), _) => self.advise_function(diag, &expected, &found),
             (_, Ty::Fun(..)) if self.sources.text(diag.labels[0].span) == "null" => {
                 diag.note("`null xs` says whether an array is empty; what may be missing is a sum type: `#some x` or `#none`")
             }
@@ -139,14 +87,52 @@ impl Cx<'_> {
         }
     }
 
-    /// Note for sizes that are given to `unflatten` as arguments.
-    fn sizes_in_type(&self, called: &str, args: &[Expr]) -> Option<String> {
-        let (array, sizes) = args.split_last().filter(|(_, sizes)| !sizes.is_empty())?;
-        let Ty::Array(_, element) = self.types.shallow(&array.ty) else { return None };
-        let sizes: String = sizes.iter().map(|e| format!("[{}]", self.sources.text(e.span))).collect();
-        let (array, element) = (self.as_argument(array.span), self.show(&element));
-        let note = format!("the sizes stand in the type of the result: {called} {array} :> {sizes}{element}");
-        called.starts_with("unflatten").then_some(note)
+    /// How a number becomes one of another type.
+    fn advise_conversion(&self, diag: Diagnostic, to: Prim, from: Prim) -> Diagnostic {
+        // Of two operands the narrower one is converted.
+        let (to, from, label) = match diag.message.starts_with("the operands of") && wider(from, to) {
+            true => (from, to, diag.labels.len() - 1),
+            false => (to, from, 0),
+        };
+        let span = diag.labels[label].span;
+        let text = self.sources.text(span);
+        let literal = is_number(text) && (to.is_float() || from.is_integer() || !text.contains('.'));
+        match quotient(text).filter(|_| to.is_float() && from.is_integer()) {
+            _ if literal => diag.note(format!("write the number with the suffix `{to}`, or without one")),
+            Some([a, b]) => {
+                let [a, b] = [a, b].map(|e| match is_number(&e) {
+                    true => e,
+                    false => format!("{to}.{from} {}", argument(&e)),
+                });
+                diag.note(format!("`/` of integers is an integer; of floats: {a} / {b}"))
+            }
+            None => {
+                let text = self.as_argument(span);
+                diag.note(format!("`{to}.{from} {text}` makes {} {to} of it", article(to)))
+            }
+        }
+    }
+
+    /// Two arrays of different elements: what converts these, or that they are tuples where several arguments are meant.
+    fn advise_elements(&self, diag: Diagnostic, expected: &Ty, found: &Ty) -> Diagnostic {
+        let (Ty::Array(_, to), Ty::Array(_, from)) = (expected, found) else { return diag };
+        let is_mapped = diag.message.starts_with("argument 2 of `map");
+        match (self.types.shallow(to), self.types.shallow(from)) {
+            (Ty::Prim(to), Ty::Prim(from)) if convertible(to, from) => {
+                let text = self.as_argument(diag.labels[0].span);
+                diag.note(format!("`map {to}.{from} {text}` converts the elements"))
+            }
+            (Ty::Meta(_), Ty::Prim(Prim::Bool)) if diag.message.ends_with("`sum` has the wrong type") => {
+                let text = self.as_argument(diag.labels[0].span);
+                diag.note(format!("how many of them are true is `count id {text}`"))
+            }
+            (to, Ty::Fun(..)) if !matches!(to, Ty::Fun(..)) => diag.note(TOO_MANY_PARAMETERS),
+            (Ty::Tuple(_), found) if is_mapped && !matches!(found, Ty::Tuple(_)) => {
+                diag.note("the function gets one element, which is no tuple here: \\x -> …")
+            }
+            (to, Ty::Tuple(_)) if is_mapped && !matches!(to, Ty::Array(..)) => diag.note(PAIRS),
+            _ => self.explain_abbreviations(diag, [expected, found]),
+        }
     }
 
     fn one_is_float(&self, a: &Ty, b: &Ty) -> bool {
@@ -176,8 +162,26 @@ impl Cx<'_> {
         })
     }
 
-    /// Two functions of different types: the number of arguments, or pairs where several arguments are meant.
+    /// Something else where a function is expected.
     fn advise_function(&self, diag: Diagnostic, expected: &Ty, found: &Ty) -> Diagnostic {
+        let text = self.sources.text(diag.labels[0].span);
+        match found {
+            Ty::Fun(..) => self.advise_parameters(diag, expected, found),
+            Ty::Array(..) if diag.message.starts_with("argument 1 of") => {
+                diag.note("the function stands before the arrays: map f xs")
+            }
+            _ if text.starts_with('-') => {
+                let subtraction = text.trim_start_matches(['-', ' ']);
+                diag.note(format!(
+                    "this is a number; the function that subtracts is (\\x -> x - {subtraction})"
+                ))
+            }
+            _ => diag,
+        }
+    }
+
+    /// Two functions of different types: the number of arguments, or pairs where several arguments are meant.
+    fn advise_parameters(&self, diag: Diagnostic, expected: &Ty, found: &Ty) -> Diagnostic {
         let (expected, found) = (self.types.resolve(expected), self.types.resolve(found));
         let (wanted, takes) = (arity(&expected), arity(&found));
         let pair = |t: &Ty| matches!(t, Ty::Fun(p, _) if matches!(**p, Ty::Tuple(_)));
@@ -204,96 +208,8 @@ impl Cx<'_> {
     }
 
     /// The source of an operand, as an argument: in parentheses if it needs them, dots if it is long.
-    fn as_argument(&self, span: Span) -> String {
+    pub(super) fn as_argument(&self, span: Span) -> String {
         argument(self.sources.text(span).trim())
-    }
-
-    /// Advice for an argument of a wrong type: `f (x, y)` instead of `f x y`.
-    pub(super) fn advise_argument(
-        &self,
-        diag: Diagnostic,
-        f: &Expr,
-        param: &Ty,
-        args: &[Expr],
-        at: usize,
-    ) -> Diagnostic {
-        let arg = &args[at];
-        let of_type = || self.of_one_type(f, param, arg);
-        if let Some(note) = self.default_of_parameter(f, arg, at).or_else(of_type) {
-            return diag.note(note);
-        }
-        let text = args[..at].iter().find_map(|a| text_of_one(self.sources.text(a.span)));
-        if let (Some(text), true) = (text, self.show(&arg.ty) == "[]u8") {
-            return diag.note(one_character(&text));
-        }
-        let is_array = |ty: &Ty| matches!(self.types.shallow(ty), Ty::Array(..));
-        if let (ExprKind::Def(id, _), Ty::Prim(prim)) = (&f.kind, self.types.shallow(&arg.ty)) {
-            let name = self.defs[id.0 as usize].ident().name.as_str();
-            if super::scope::OPERATORS.contains(&name) {
-                return diag.note(format!(
-                    "this `{name}` is the one defined here; that of {prim} is `{prim}.{name}`"
-                ));
-            }
-        }
-        if let Ty::Tuple(parts) = self.types.shallow(param)
-            && parts.len() == args.len()
-            && args.len() > 1
-            && at == 0
-        {
-            let parts: Vec<&str> = args.iter().map(|a| self.sources.text(a.span)).collect();
-            let (f, parts) = (self.sources.text(f.span), parts.join(", "));
-            return diag.note(format!("its parameter is one tuple: {f} ({parts})"));
-        }
-        let (param_ty, arg_ty) = (self.types.resolve(param), self.types.resolve(&arg.ty));
-        if (1..arity(&arg_ty)).contains(&arity(&param_ty))
-            && let Some(of) = args.get(at + 1).map(|next| self.types.resolve(&next.ty))
-        {
-            return diag.note(match of {
-                Ty::Array(_, element) if matches!(*element, Ty::Tuple(_)) => PAIRS,
-                _ if args.len() > at + 2 => MORE_ARRAYS,
-                _ => TOO_MANY_PARAMETERS,
-            });
-        }
-        let called = self.sources.text(f.span);
-        if matches!(called, "reduce" | "scan" | "reduce_comm" | "exscan") {
-            let is_function = |e: &Expr| matches!(self.types.shallow(&e.ty), Ty::Fun(..));
-            let order =
-                format!("{called} takes the operator, its neutral element, and the array: {called} (+) 0 xs");
-            let swapped = args.get(2).is_none_or(|last| !is_array(&last.ty));
-            if at == 0 && !is_function(arg) || at == 1 && is_array(&arg.ty) && swapped {
-                return diag.note(order);
-            }
-        }
-        if let (true, Some(note)) = (at == 0 && !is_array(&arg.ty), self.sizes_in_type(called, args)) {
-            return diag.note(note);
-        }
-        if let Some(ExprKind::Array(index)) = args.get(at + 1).map(|next| &next.kind)
-            && is_array(&arg.ty)
-            && !is_array(param)
-            && index.len() == 1
-        {
-            let (array, index) = (self.sources.text(arg.span), self.sources.text(args[at + 1].span));
-            return diag.note(format!("an index follows without a space: {array}{index}"));
-        }
-        let (takes, more) = (arity(&self.types.resolve(&arg.ty)), &args[at + 1..]);
-        if takes > 0
-            && !self.sources.text(arg.span).starts_with(['(', '\\'])
-            && !more.is_empty()
-            && takes <= more.len()
-            && !matches!(self.types.shallow(param), Ty::Fun(..))
-        {
-            let (g, more) = (self.sources.text(arg.span), more.iter().map(|a| self.as_argument(a.span)));
-            let call = std::iter::once(g.to_string()).chain(more.take(takes)).collect::<Vec<_>>().join(" ");
-            return diag.note(format!("a call as an argument stands in parentheses: {called} ({call})"));
-        }
-        let ExprKind::Tuple(parts) = &arg.kind else { return diag };
-        let takes = arity(&self.types.resolve(&f.ty));
-        if parts.len() < 2 || takes < parts.len() || matches!(self.types.shallow(param), Ty::Tuple(_)) {
-            return diag;
-        }
-        let parts: Vec<String> = parts.iter().map(|p| self.as_argument(p.span)).collect();
-        let f = self.sources.text(f.span);
-        diag.note(format!("the arguments of a function stand one after the other: {f} {}", parts.join(" ")))
     }
 
     /// Advice for something applied that is not a function: `xs [0]`, `xs(0)`, `1 2`, `a and b`.
@@ -449,13 +365,13 @@ fn quotient(text: &str) -> Option<[String; 2]> {
 }
 
 /// The first text of one character in a piece of a program.
-fn text_of_one(source: &str) -> Option<String> {
+pub(super) fn text_of_one(source: &str) -> Option<String> {
     let (_, rest) = source.split_once('"')?;
     let (text, _) = rest.split_once('"')?;
     (text.chars().count() == 1 || text.len() == 2 && text.starts_with('\\')).then(|| text.to_string())
 }
 
-fn one_character(text: &str) -> String {
+pub(super) fn one_character(text: &str) -> String {
     format!("`\"{text}\"` is a text, an array of characters; the character alone is `'{text}'`")
 }
 
@@ -473,7 +389,7 @@ fn article(prim: Prim) -> &'static str {
     if matches!(prim, Prim::U8 | Prim::U16 | Prim::U32 | Prim::U64) { "a" } else { "an" }
 }
 
-fn arity(ty: &Ty) -> usize {
+pub(super) fn arity(ty: &Ty) -> usize {
     if let Ty::Fun(_, result) = ty { 1 + arity(result) } else { 0 }
 }
 

@@ -12,6 +12,7 @@
 //! stays on patterns, results and ascriptions for lowering.
 
 mod access;
+mod arguments;
 mod bindings;
 mod collect;
 mod control;

@@ -70,17 +70,21 @@ impl<'p> Lower<'p> {
             ExprKind::Ascribe(v, ty) | ExprKind::Coerce(v, ty) => self.ascribe(v, ty, env, want),
             ExprKind::At(f, sizes) => self.at_sizes(f, sizes, env, want),
             ExprKind::Assert(c, v) => {
-                let cond = self.scalar(c, env)?;
-                // However it is laid out, the message is one line.
-                let words: Vec<&str> = self.sources.text(c.span).split_whitespace().collect();
-                let text = words.join(" ");
-                self.check(cond, CheckKind::Assert(text), Vec::new());
+                self.assertion(c, env)?;
                 self.eval(v, env, want)
             }
             ExprKind::Constr(name, args) => self.constructor(name, args, &e.ty, env),
             ExprKind::Attr(attr, v) => self.attributed(attr, v, env, want),
             ExprKind::Hole(text) => self.hole(text, &e.ty, env),
         }
+    }
+
+    fn assertion(&mut self, cond: &'p Expr, env: &Env<'p>) -> R<()> {
+        let holds = self.scalar(cond, env)?;
+        // However it is laid out, the message is one line.
+        let words: Vec<&str> = self.sources.text(cond.span).split_whitespace().collect();
+        self.check(holds, CheckKind::Assert(words.join(" ")), Vec::new());
+        Ok(())
     }
 
     fn local(&self, l: LocalId, env: &Env<'p>) -> R<Val<'p>> {

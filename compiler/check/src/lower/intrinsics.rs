@@ -75,25 +75,31 @@ impl<'p> Lower<'p> {
             ("sort_by_word", [Val::Scalar(w, _), ks, vs]) => self.sort_by_word(*w, ks.clone(), vs.clone())?,
             (order::ARGSORT_PARTS, [ks]) => self.argsort_parts(ks)?,
             ("jvp" | "jvp2" | "vjp" | "vjp2", [f, x, direction]) => {
-                let (forward, both) = (name.starts_with("jvp"), name.ends_with('2'));
-                let (y, change) =
-                    if forward { self.jvp(f, x, direction)? } else { self.vjp(f, x, direction, both)? };
-                let (like, shape) = if forward { (&y, types.get(1)) } else { (x, types.first()) };
-                let change = self.with_constructors(change, like, shape.unwrap_or(&Shape::Unknown));
-                if both { Val::Tuple(vec![y, change]) } else { change }
+                self.derivative(name, types, [f, x, direction])?
             }
             ("gradient_error", [f, x]) => self.gradient_error(f, x)?,
             ("with_vjp", [f, back, x]) => self.with_vjp(f, back, x)?,
             ("with_vjp_tape", [f, back, x]) => self.with_vjp_tape(f, back, x)?,
-            ("grad" | "value_and_grad", [f, x]) => {
-                let both = name == "value_and_grad";
-                let (y, change) = self.grad(f, x, both)?;
-                let change = self.with_constructors(change, x, types.first().unwrap_or(&Shape::Unknown));
-                if both { Val::Tuple(vec![y, change]) } else { change }
-            }
+            ("grad" | "value_and_grad", [f, x]) => self.gradient(name, types, f, x)?,
             ("leq", [a, b]) => Val::bool(self.less_or_equal(a, b)?),
             _ => return Ok(None),
         }))
+    }
+
+    /// What a function gives changes by along a direction, or the other way round; with what it gives, if `name` ends in 2.
+    fn derivative(&mut self, name: &str, types: &[Shape], [f, x, direction]: [&Val<'p>; 3]) -> R<Val<'p>> {
+        let (forward, both) = (name.starts_with("jvp"), name.ends_with('2'));
+        let (y, change) = if forward { self.jvp(f, x, direction)? } else { self.vjp(f, x, direction, both)? };
+        let (like, shape) = if forward { (&y, types.get(1)) } else { (x, types.first()) };
+        let change = self.with_constructors(change, like, shape.unwrap_or(&Shape::Unknown));
+        Ok(if both { Val::Tuple(vec![y, change]) } else { change })
+    }
+
+    fn gradient(&mut self, name: &str, types: &[Shape], f: &Val<'p>, x: &Val<'p>) -> R<Val<'p>> {
+        let both = name == "value_and_grad";
+        let (y, change) = self.grad(f, x, both)?;
+        let change = self.with_constructors(change, x, types.first().unwrap_or(&Shape::Unknown));
+        Ok(if both { Val::Tuple(vec![y, change]) } else { change })
     }
 
     /// `p.name args`.

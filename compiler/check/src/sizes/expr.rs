@@ -63,17 +63,8 @@ impl<'p> Check<'p> {
             ExprKind::String(bytes) => {
                 Typed::of(Type::array(Dim::Is(Term::constant(bytes.len() as i64)), Type::Leaf))
             }
-            ExprKind::Tuple(es) => {
-                let parts: Vec<Typed> = es.iter().map(|e| self.expr(e)).collect();
-                let (types, values) = parts.into_iter().map(|p| (p.ty, p.value)).unzip();
-                let ty = if es.is_empty() { Type::Leaf } else { Type::Tuple(Rc::new(types)) };
-                Typed { ty, value: Value::Parts(values) }
-            }
-            ExprKind::Record(fs) => {
-                let mut fields: Vec<_> = fs.iter().map(|(f, e)| (f.clone(), self.expr(e).ty)).collect();
-                fields.sort_by(|a, b| a.0.cmp(&b.0));
-                Typed::of(Type::Record(Rc::new(fields)))
-            }
+            ExprKind::Tuple(es) => self.tuple(es),
+            ExprKind::Record(fs) => self.record(fs),
             ExprKind::Array(es) => self.array(es, e),
             ExprKind::Range { start, second, end, kind } => {
                 self.range(start, second.as_deref(), end, *kind, e)
@@ -116,6 +107,19 @@ impl<'p> Check<'p> {
             ExprKind::Constr(name, args) => self.constructor(name, args, e),
             ExprKind::Attr(_, value) => self.expr(value),
         }
+    }
+
+    fn tuple(&mut self, es: &'p [Expr]) -> Typed {
+        let parts: Vec<Typed> = es.iter().map(|e| self.expr(e)).collect();
+        let (types, values) = parts.into_iter().map(|p| (p.ty, p.value)).unzip();
+        let ty = if es.is_empty() { Type::Leaf } else { Type::Tuple(Rc::new(types)) };
+        Typed { ty, value: Value::Parts(values) }
+    }
+
+    fn record(&mut self, fs: &'p [(String, Expr)]) -> Typed {
+        let mut fields: Vec<_> = fs.iter().map(|(f, e)| (f.clone(), self.expr(e).ty)).collect();
+        fields.sort_by(|a, b| a.0.cmp(&b.0));
+        Typed::of(Type::Record(Rc::new(fields)))
     }
 
     fn local(&mut self, l: LocalId, types: &'p [Ty], e: &'p Expr) -> Typed {

@@ -105,26 +105,32 @@ impl Machine<'_> {
                 let sum = self.get(*v).integers().iter().try_fold(0i64, |sum, n| sum.checked_add(*n));
                 sum.map(Val::i64).ok_or_else(|| out_of_memory(u64::MAX, stm.span))
             }
-            Exp::Push(v) => {
-                let (more, tape) = (self.get(*v), self.tapes.pop());
-                let Some(tape) = tape else { return internal("no function around has a tape") };
-                self.memory.room(more.len(), 8, 8, stm.span)?;
-                let Val::Leaf(tape) = append(tape, std::iter::once(more), stm.span)? else {
-                    return internal("a tape is an array");
-                };
-                let len = tape.len() as i64;
-                self.tapes.push(tape);
-                Ok(Val::i64(len))
-            }
-            Exp::Tape(n) => {
-                let n = self.extent(*n, 8, VAL, stm.span)?;
-                let Some(tape) = self.tapes.last() else { return internal("the function has no tape") };
-                let tape = Val::Leaf(tape.clone());
-                let rows = (0..n as i64).map(|i| tape.row(i));
-                Val::collect(rows.collect::<Outcome<_>>()?, ty.rank(), ty.prim())
-            }
+            Exp::Push(v) => self.push(*v, stm.span),
+            Exp::Tape(n) => self.tape(*n, ty, stm.span),
             _ => internal("not an operation on arrays"),
         }
+    }
+
+    /// How many numbers the tape has with these.
+    fn push(&mut self, v: Var, span: Span) -> Outcome<Val> {
+        let (more, tape) = (self.get(v), self.tapes.pop());
+        let Some(tape) = tape else { return internal("no function around has a tape") };
+        self.memory.room(more.len(), 8, 8, span)?;
+        let Val::Leaf(tape) = append(tape, std::iter::once(more), span)? else {
+            return internal("a tape is an array");
+        };
+        let len = tape.len() as i64;
+        self.tapes.push(tape);
+        Ok(Val::i64(len))
+    }
+
+    /// The first `n` numbers of the tape.
+    fn tape(&mut self, n: Atom, ty: &Type, span: Span) -> Outcome<Val> {
+        let n = self.extent(n, 8, VAL, span)?;
+        let Some(tape) = self.tapes.last() else { return internal("the function has no tape") };
+        let tape = Val::Leaf(tape.clone());
+        let rows = (0..n as i64).map(|i| tape.row(i));
+        Val::collect(rows.collect::<Outcome<_>>()?, ty.rank(), ty.prim())
     }
 
     fn accumulator(&mut self, acc: Var) -> Outcome<&mut Option<Array>> {

@@ -112,20 +112,11 @@ impl Parser {
 
     fn op_keyword(&mut self, word: &str) -> Result<Op> {
         Ok(match word {
-            "check" => {
-                let (cond, kind, args) = self.check()?;
-                Op::Check { cond, kind, args }
-            }
-            "trace" => {
-                let (label, ty, args) = self.trace()?;
-                Op::Trace { label, ty, args }
-            }
+            "check" => self.check().map(|(cond, kind, args)| Op::Check { cond, kind, args })?,
+            "trace" => self.trace().map(|(label, ty, args)| Op::Trace { label, ty, args })?,
             "kernel" => Op::Kernel(Box::new(self.kernel()?)),
             "makedesc" => Op::MakeDesc(self.var()?),
-            "uniformdesc" => {
-                let [rows, m] = self.fixed()?;
-                Op::UniformDesc { rows, m }
-            }
+            "uniformdesc" => self.fixed().map(|[rows, m]| Op::UniformDesc { rows, m })?,
             "offsets" => Op::Offsets(self.var()?),
             "lengths" => Op::Lengths(self.var()?),
             "segids" => Op::SegIds(self.var()?),
@@ -133,10 +124,7 @@ impl Parser {
             "rows" => Op::Rows(self.var()?),
             "length" => Op::Length(self.var()?),
             "iota" => Op::Iota(self.atom()?),
-            "replicate" => {
-                let [n, x] = self.fixed()?;
-                Op::Replicate(n, x)
-            }
+            "replicate" => self.fixed().map(|[n, x]| Op::Replicate(n, x))?,
             "literal" => {
                 let p = self.prim()?;
                 Op::Literal(self.list("[", "]", Self::atom)?, p)

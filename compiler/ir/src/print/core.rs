@@ -106,44 +106,21 @@ impl Writer<'_> {
         self.lambda(lam);
     }
 
-    fn unary(&mut self, word: &str, v: &Var) {
-        self.push(word);
-        self.push(" ");
-        self.var(v);
-    }
-
     fn exp(&mut self, exp: &Exp) {
         match exp {
             Exp::Atom(a) => self.atom(a),
-            Exp::Prim(op, xs) => {
-                self.push(&op.to_string());
-                self.atoms(xs);
-            }
-            Exp::Index(v, indices) => {
-                self.var(v);
-                self.list("[", indices, "]", Self::atom);
-            }
+            Exp::Prim(op, xs) => self.scalar(op, xs),
+            Exp::Index(v, indices) => self.element(v, indices),
             Exp::Slice { arr, start, len, stride } => {
-                self.unary("slice", arr);
+                self.word_var("slice", arr);
                 self.push(" ");
                 self.atoms(&[*start, *len, *stride]);
             }
             Exp::Check { cond, kind, args } => self.check(cond, kind, args),
             Exp::Trace { label, ty, args } => self.trace(label, ty, args),
-            Exp::If { cond, then, other } => {
-                self.push("if ");
-                self.atom(cond);
-                self.push(" then ");
-                self.body(then);
-                self.push(" else ");
-                self.body(other);
-            }
+            Exp::If { cond, then, other } => self.core_if(cond, then, other),
             Exp::Loop { params, form, body } => self.core_loop(params, form, body),
-            Exp::Call(f, xs) => {
-                self.push(&callee(*f));
-                self.push(" ");
-                self.atoms(xs);
-            }
+            Exp::Call(f, xs) => self.word_atoms(&callee(*f), xs),
             Exp::Map { width, inputs, lam } => self.soac("map", width, inputs, lam),
             Exp::Filter { width, inputs, lam } => self.soac("filter", width, inputs, lam),
             Exp::Reduce { width, inputs, lam, op, neutral } => {
@@ -155,62 +132,58 @@ impl Writer<'_> {
                 self.operator(op, neutral);
             }
             Exp::Scatter { dests, width, inputs, lam } => {
-                self.push("scatter ");
-                self.variables(dests);
+                self.word_variables("scatter", dests);
                 self.soac("", width, inputs, lam);
             }
             Exp::Hist { dests, width, inputs, lam, op, neutral } => {
-                self.push("hist ");
-                self.variables(dests);
+                self.word_variables("hist", dests);
                 self.soac("", width, inputs, lam);
                 self.operator(op, neutral);
             }
             Exp::Update { arr, at, value } => {
                 self.var(arr);
-                self.list(" with [", at, "] = ", |p, a| match a {
-                    At::Index(i) => p.atom(i),
-                    At::Slice { start, stride } => {
-                        p.atom(start);
-                        p.push(" : ");
-                        p.atom(stride);
-                    }
-                });
+                self.list(" with [", at, "] = ", Self::at);
                 self.atom(value);
             }
-            Exp::Iota(n) => {
-                self.push("iota ");
-                self.atom(n);
-            }
-            Exp::Replicate(n, x) => {
-                self.push("replicate ");
-                self.atoms(&[*n, *x]);
-            }
-            Exp::Concat(vs) => {
-                self.push("concat ");
-                self.variables(vs);
-            }
-            Exp::Literal(xs, p) => {
-                self.push(&format!("literal {p} "));
-                self.list("[", xs, "]", Self::atom);
-            }
-            Exp::Flatten(v) => self.unary("flatten", v),
-            Exp::Unflatten(v) => self.unary("unflatten", v),
-            Exp::MakeDesc(v) => self.unary("makedesc", v),
-            Exp::Lengths(v) => self.unary("lengths", v),
-            Exp::Total(v) => self.unary("total", v),
-            Exp::Push(v) => self.unary("push", v),
-            Exp::Tape(n) => {
-                self.push("tape ");
-                self.atom(n);
-            }
-            Exp::Accumulate(dest) => self.unary("accumulate", dest),
+            Exp::Iota(n) => self.word_atom("iota", n),
+            Exp::Replicate(n, x) => self.word_atoms("replicate", &[*n, *x]),
+            Exp::Concat(vs) => self.word_variables("concat", vs),
+            Exp::Literal(xs, p) => self.literal(xs, *p),
+            Exp::Flatten(v) => self.word_var("flatten", v),
+            Exp::Unflatten(v) => self.word_var("unflatten", v),
+            Exp::MakeDesc(v) => self.word_var("makedesc", v),
+            Exp::Lengths(v) => self.word_var("lengths", v),
+            Exp::Total(v) => self.word_var("total", v),
+            Exp::Push(v) => self.word_var("push", v),
+            Exp::Tape(n) => self.word_atom("tape", n),
+            Exp::Accumulate(dest) => self.word_var("accumulate", dest),
             Exp::Add { acc, places, values } => {
-                self.unary("add", acc);
+                self.word_var("add", acc);
                 self.push(" ");
                 self.variables(&[*places, *values]);
             }
-            Exp::Accumulated(acc) => self.unary("accumulated", acc),
+            Exp::Accumulated(acc) => self.word_var("accumulated", acc),
             Exp::Sort { keys, values } => self.sort(*keys, *values),
+        }
+    }
+
+    fn core_if(&mut self, cond: &Atom, then: &Body, other: &Body) {
+        self.word_atom("if", cond);
+        self.push(" then ");
+        self.body(then);
+        self.push(" else ");
+        self.body(other);
+    }
+
+    /// An index of an update, or where a slice of one starts.
+    fn at(&mut self, at: &At) {
+        match at {
+            At::Index(i) => self.atom(i),
+            At::Slice { start, stride } => {
+                self.atom(start);
+                self.push(" : ");
+                self.atom(stride);
+            }
         }
     }
 

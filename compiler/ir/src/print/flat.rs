@@ -81,25 +81,10 @@ impl Writer<'_> {
         self.span(stm.span);
     }
 
-    fn word_atoms(&mut self, word: &str, xs: &[Atom]) {
-        self.push(word);
-        self.push(" ");
-        self.atoms(xs);
-    }
-
-    fn word_var(&mut self, word: &str, v: &Var) {
-        self.push(word);
-        self.push(" ");
-        self.var(v);
-    }
-
     fn op(&mut self, op: &Op) {
         match op {
             Op::Atom(a) => self.atom(a),
-            Op::Prim(op, xs) => {
-                self.push(&op.to_string());
-                self.atoms(xs);
-            }
+            Op::Prim(op, xs) => self.scalar(op, xs),
             Op::Check { cond, kind, args } => self.check(cond, kind, args),
             Op::Trace { label, ty, args } => self.trace(label, ty, args),
             Op::Kernel(k) => self.kernel(k),
@@ -111,52 +96,33 @@ impl Writer<'_> {
             Op::Total(v) => self.word_var("total", v),
             Op::Rows(v) => self.word_var("rows", v),
             Op::Length(v) => self.word_var("length", v),
-            Op::Read(v, i) => {
-                self.var(v);
-                self.list("[", &[*i], "]", Self::atom);
-            }
+            Op::Read(v, i) => self.element(v, &[*i]),
             Op::Write { arr, index, value } => {
                 self.var(arr);
                 self.list(" with [", &[*index], "] = ", Self::atom);
                 self.atom(value);
             }
-            Op::Iota(n) => {
-                self.push("iota ");
-                self.atom(n);
-            }
+            Op::Iota(n) => self.word_atom("iota", n),
             Op::Replicate(n, x) => self.word_atoms("replicate", &[*n, *x]),
-            Op::Literal(xs, p) => {
-                self.push(&format!("literal {p} "));
-                self.list("[", xs, "]", Self::atom);
-            }
+            Op::Literal(xs, p) => self.literal(xs, *p),
             Op::Slice { arr, start, len } => {
                 self.word_var("slice", arr);
                 self.push(" ");
                 self.atoms(&[*start, *len]);
             }
-            Op::Concat(vs) => {
-                self.push("concat ");
-                self.variables(vs);
-            }
-            Op::ConcatDesc(vs) => {
-                self.push("concatdesc ");
-                self.variables(vs);
-            }
-            Op::Append(vs) => {
-                self.push("append ");
-                self.variables(vs);
-            }
+            Op::Concat(vs) => self.word_variables("concat", vs),
+            Op::ConcatDesc(vs) => self.word_variables("concatdesc", vs),
+            Op::Append(vs) => self.word_variables("append", vs),
             Op::Compact { rope, starts, lens, kept } => {
-                self.push("compact ");
-                self.variables(&[*rope, *starts, *lens].into_iter().chain(*kept).collect::<Vec<_>>());
+                let all: Vec<Var> = [*rope, *starts, *lens].into_iter().chain(*kept).collect();
+                self.word_variables("compact", &all);
             }
             Op::NeedsCollection { rope, base } => {
-                self.push("needs_collection ");
-                self.variables(&std::iter::once(*rope).chain(*base).collect::<Vec<_>>());
+                let all: Vec<Var> = std::iter::once(*rope).chain(*base).collect();
+                self.word_variables("needs_collection", &all);
             }
             Op::Collect { rope, starts, weight } => {
-                self.push("collect ");
-                self.variables(&[*rope, *starts]);
+                self.word_variables("collect", &[*rope, *starts]);
                 self.push(" ");
                 self.atom(weight);
             }
@@ -164,31 +130,33 @@ impl Writer<'_> {
                 self.sort(*keys, *values);
                 self.space(space);
             }
-            Op::If { cond, versions, then, other } => {
-                self.push("if ");
-                self.atom(cond);
-                if let Some((name, numbers)) = versions.map(VersionChoice::parts) {
-                    let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
-                    self.push(&format!(" versions {name} ({})", numbers.join(", ")));
-                }
-                self.push(" then ");
-                self.flat_block(then);
-                self.push(" else ");
-                self.flat_block(other);
-            }
+            Op::If { cond, versions, then, other } => self.flat_if(cond, *versions, then, other),
             Op::Loop { params, form, body } => self.flat_loop(params, form, body),
-            Op::Split { rows, most, first, count, body } => {
-                self.push("split ");
-                self.atom(rows);
-                self.push(&format!(" most {most} \\"));
-                self.var(first);
-                self.push(" ");
-                self.var(count);
-                self.push(" ");
-                self.flat_block(body);
-            }
+            Op::Split { rows, most, first, count, body } => self.split(rows, *most, [first, count], body),
             Op::Call(f, xs) => self.word_atoms(&format!("call @{}", f.0), xs),
         }
+    }
+
+    fn flat_if(&mut self, cond: &Atom, versions: Option<VersionChoice>, then: &Block, other: &Block) {
+        self.word_atom("if", cond);
+        if let Some((name, numbers)) = versions.map(VersionChoice::parts) {
+            let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
+            self.push(&format!(" versions {name} ({})", numbers.join(", ")));
+        }
+        self.push(" then ");
+        self.flat_block(then);
+        self.push(" else ");
+        self.flat_block(other);
+    }
+
+    fn split(&mut self, rows: &Atom, most: u64, chunk: [&Var; 2], body: &Block) {
+        self.word_atom("split", rows);
+        self.push(&format!(" most {most} \\"));
+        for v in chunk {
+            self.var(v);
+            self.push(" ");
+        }
+        self.flat_block(body);
     }
 
     fn flat_loop(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Block) {

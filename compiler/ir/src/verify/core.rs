@@ -263,6 +263,20 @@ impl Checker<'_> {
             }
             Exp::Concat(vs) => self.concat(vs, pat),
             Exp::Literal(xs, p) => self.literal(xs, *p, pat),
+            Exp::Flatten(_) | Exp::Unflatten(_) | Exp::MakeDesc(_) | Exp::Lengths(_) | Exp::Total(_) => {
+                self.rows(exp, pat)
+            }
+            Exp::Push(_) | Exp::Tape(_) | Exp::Accumulate(_) | Exp::Add { .. } | Exp::Accumulated(_) => {
+                self.derivative(exp, pat)
+            }
+            Exp::Sort { keys, values } => self.sort(*keys, *values, pat),
+            soac => self.soac(soac, pat),
+        }
+    }
+
+    /// Rows of arrays, and their lengths.
+    fn rows(&mut self, exp: &Exp, pat: &[Param]) -> Result {
+        match exp {
             Exp::Flatten(v) => {
                 let ty = self.array(*v, 2)?;
                 self.binds_kind(pat, ty.rank() - 1, ty.elem)
@@ -284,6 +298,13 @@ impl Checker<'_> {
                 self.desc(*v)?;
                 self.binds(pat, Type::I64)
             }
+            _ => unreachable!("not about rows"),
+        }
+    }
+
+    /// What derivatives are made of: tapes and accumulators.
+    fn derivative(&mut self, exp: &Exp, pat: &[Param]) -> Result {
+        match exp {
             Exp::Push(v) => {
                 let ty = self.array(*v, 1)?;
                 ensure(ty.rank() == 1 && ty.elem == Elem::Prim(Prim::F64), || "no f64s are pushed".into())?;
@@ -310,8 +331,7 @@ impl Checker<'_> {
                 ensure(ty.is_acc(), || format!("{} is no accumulator", self.scope.show(*acc)))?;
                 self.binds_kind(pat, 1, Elem::Prim(ty.prim()))
             }
-            Exp::Sort { keys, values } => self.sort(*keys, *values, pat),
-            soac => self.soac(soac, pat),
+            _ => unreachable!("no part of a derivative"),
         }
     }
 

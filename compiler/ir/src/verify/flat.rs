@@ -185,24 +185,14 @@ impl FlatChecker<'_> {
             Op::Call(f, args) => self.call(*f, args)?,
             Op::Append(vs) => self.append(vs)?,
             Op::Compact { rope, starts, lens, kept } => {
-                let (ty, indices) = (Ty::Rope(self.elements(*rope)?), Ty::Array(Prim::I64));
-                for b in std::iter::once(rope).chain(kept) {
-                    self.operand("the rope", Atom::Var(*b), ty)?;
-                }
+                let (ty, indices) = (self.ropes(rope, kept)?, Ty::Array(Prim::I64));
                 self.operand("the starts", Atom::Var(*starts), indices)?;
                 self.operand("the lengths", Atom::Var(*lens), indices)?;
                 vec![ty, indices]
             }
-            Op::NeedsCollection { rope, base } => {
-                let ty = Ty::Rope(self.elements(*rope)?);
-                for b in std::iter::once(rope).chain(base) {
-                    self.operand("the rope", Atom::Var(*b), ty)?;
-                }
-                vec![ty, BOOL]
-            }
+            Op::NeedsCollection { rope, base } => vec![self.ropes(rope, base)?, BOOL],
             Op::Collect { rope, starts, weight } => {
-                let ty = Ty::Rope(self.elements(*rope)?);
-                self.operand("the rope", Atom::Var(*rope), ty)?;
+                let ty = self.ropes(rope, &None)?;
                 self.operand("the starts", Atom::Var(*starts), Ty::Rope(Prim::I64))?;
                 self.operand("the weight", *weight, I64)?;
                 vec![ty, BOOL]
@@ -214,6 +204,14 @@ impl FlatChecker<'_> {
             }
             op => vec![self.array_op(op)?],
         })
+    }
+
+    /// The type of a rope, and of another if there is one.
+    fn ropes(&self, rope: &Var, other: &Option<Var>) -> Result<Ty> {
+        let ty = Ty::Rope(self.elements(*rope)?);
+        let mut all = std::iter::once(rope).chain(other);
+        all.try_for_each(|v| self.operand("the rope", Atom::Var(*v), ty))?;
+        Ok(ty)
     }
 
     /// Operations on arrays and descriptors, without bodies.
@@ -268,13 +266,7 @@ impl FlatChecker<'_> {
                 self.operand("the length", *len, I64)?;
                 Ty::Array(self.array(*arr)?)
             }
-            Op::Concat(vs) => {
-                let types = vs.iter().map(|v| self.array(*v)).collect::<Result<Vec<Prim>>>()?;
-                ensure(!types.is_empty() && types.iter().all(|t| *t == types[0]), || {
-                    "concat of nothing or of arrays of different types".into()
-                })?;
-                Ty::Array(types[0])
-            }
+            Op::Concat(vs) => self.concat(vs)?,
             Op::ConcatDesc(vs) => {
                 vs.iter().try_for_each(|v| self.desc(*v))?;
                 ensure(!vs.is_empty(), || "concat of no descriptors".into())?;
@@ -282,6 +274,14 @@ impl FlatChecker<'_> {
             }
             _ => return Err("not an operation on arrays".to_string().into()),
         })
+    }
+
+    fn concat(&self, vs: &[Var]) -> Result<Ty> {
+        let types = vs.iter().map(|v| self.array(*v)).collect::<Result<Vec<Prim>>>()?;
+        ensure(!types.is_empty() && types.iter().all(|t| *t == types[0]), || {
+            "concat of nothing or of arrays of different types".into()
+        })?;
+        Ok(Ty::Array(types[0]))
     }
 
     fn call(&self, f: FunId, args: &[Atom]) -> Result<Vec<Ty>> {

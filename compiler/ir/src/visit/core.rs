@@ -95,6 +95,19 @@ impl Code for Exp {
     }
 }
 
+impl Code for At {
+    fn walk(&self, f: &mut dyn FnMut(Site)) {
+        self.atoms().walk(f);
+    }
+
+    fn edit(&mut self, e: &mut dyn Edit) {
+        match self {
+            At::Index(i) => i.edit(e),
+            At::Slice { start, stride } => [start, stride].into_iter().for_each(|a| a.edit(e)),
+        }
+    }
+}
+
 /// Calls a function on each operand.
 struct EachOperand<'a>(&'a mut dyn FnMut(&mut Atom));
 
@@ -116,6 +129,27 @@ fn atoms(f: &mut dyn FnMut(Atom), xs: &[Atom]) {
 
 fn variables(f: &mut dyn FnMut(Atom), xs: &[Var]) {
     xs.iter().for_each(|v| var(f, v));
+}
+
+/// The operands of a parallel operator.
+fn operator(f: &mut dyn FnMut(Atom), dests: &[Var], width: Atom, inputs: &[Var], neutral: &[Atom]) {
+    variables(f, dests);
+    f(width);
+    variables(f, inputs);
+    atoms(f, neutral);
+}
+
+fn edit_operator(
+    e: &mut dyn Edit,
+    dests: &mut [Var],
+    width: &mut Atom,
+    inputs: &mut [Var],
+    neutral: &mut [Atom],
+) {
+    dests.iter_mut().for_each(|v| v.edit(e));
+    width.edit(e);
+    inputs.iter_mut().for_each(|v| v.edit(e));
+    neutral.iter_mut().for_each(|a| a.edit(e));
 }
 
 impl Body {
@@ -155,25 +189,13 @@ impl Exp {
                 }
             }
             Exp::Map { width, inputs, .. } | Exp::Filter { width, inputs, .. } => {
-                f(*width);
-                variables(f, inputs);
+                operator(f, &[], *width, inputs, &[]);
             }
             Exp::Reduce { width, inputs, neutral, .. } | Exp::Scan { width, inputs, neutral, .. } => {
-                f(*width);
-                variables(f, inputs);
-                atoms(f, neutral);
+                operator(f, &[], *width, inputs, neutral);
             }
-            Exp::Scatter { dests, width, inputs, .. } => {
-                variables(f, dests);
-                f(*width);
-                variables(f, inputs);
-            }
-            Exp::Hist { dests, width, inputs, neutral, .. } => {
-                variables(f, dests);
-                f(*width);
-                variables(f, inputs);
-                atoms(f, neutral);
-            }
+            Exp::Scatter { dests, width, inputs, .. } => operator(f, dests, *width, inputs, &[]),
+            Exp::Hist { dests, width, inputs, neutral, .. } => operator(f, dests, *width, inputs, neutral),
             Exp::Update { arr, at, value } => {
                 var(f, arr);
                 at.iter().for_each(|a| atoms(f, &a.atoms()));
@@ -225,42 +247,21 @@ impl Exp {
                 }
             }
             Exp::Map { width, inputs, .. } | Exp::Filter { width, inputs, .. } => {
-                width.edit(e);
-                inputs.edit(e);
+                edit_operator(e, &mut [], width, inputs, &mut []);
             }
             Exp::Reduce { width, inputs, neutral, .. } | Exp::Scan { width, inputs, neutral, .. } => {
-                width.edit(e);
-                inputs.edit(e);
-                neutral.edit(e);
+                edit_operator(e, &mut [], width, inputs, neutral);
             }
-            Exp::Scatter { dests, width, inputs, .. } => {
-                dests.edit(e);
-                width.edit(e);
-                inputs.edit(e);
-            }
+            Exp::Scatter { dests, width, inputs, .. } => edit_operator(e, dests, width, inputs, &mut []),
             Exp::Hist { dests, width, inputs, neutral, .. } => {
-                dests.edit(e);
-                width.edit(e);
-                inputs.edit(e);
-                neutral.edit(e);
+                edit_operator(e, dests, width, inputs, neutral);
             }
             Exp::Update { arr, at, value } => {
                 arr.edit(e);
-                for a in at {
-                    match a {
-                        At::Index(i) => i.edit(e),
-                        At::Slice { start, stride } => {
-                            start.edit(e);
-                            stride.edit(e);
-                        }
-                    }
-                }
+                at.edit(e);
                 value.edit(e);
             }
-            Exp::Replicate(n, x) => {
-                n.edit(e);
-                x.edit(e);
-            }
+            Exp::Replicate(n, x) => [n, x].into_iter().for_each(|a| a.edit(e)),
             Exp::Concat(vs) => vs.edit(e),
             Exp::Flatten(v)
             | Exp::Unflatten(v)

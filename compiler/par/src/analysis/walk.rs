@@ -27,18 +27,13 @@ pub(super) fn parts(e: &Expr) -> Parts<'_> {
         ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Constr(_, es) => exprs.extend(es),
         ExprKind::Record(fields) => exprs.extend(fields.iter().map(|f| &f.1)),
         ExprKind::Range { start, second, end, .. } => {
-            exprs.push(start);
-            exprs.extend(second.as_deref());
-            exprs.push(end);
+            exprs.extend([Some(&**start), second.as_deref(), Some(&**end)].into_iter().flatten());
         }
         ExprKind::Lambda { params, body, .. } => {
             parts.pats.extend(params);
             exprs.push(body);
         }
-        ExprKind::Apply(f, args) => {
-            exprs.push(f);
-            exprs.extend(args);
-        }
+        ExprKind::Apply(f, args) => exprs.extend(std::iter::once(&**f).chain(args)),
         ExprKind::And(a, b) | ExprKind::Or(a, b) | ExprKind::Assert(a, b) => exprs.extend([&**a, &**b]),
         ExprKind::Let { pat, value, body } => {
             parts.pats.push(pat);
@@ -58,22 +53,7 @@ pub(super) fn parts(e: &Expr) -> Parts<'_> {
                 exprs.push(body);
             }
         }
-        ExprKind::Loop { pat, init, form, body } => {
-            parts.pats.push(pat);
-            exprs.push(init);
-            match form {
-                LoopForm::For(i, bound) => {
-                    parts.names.push(*i);
-                    exprs.push(bound);
-                }
-                LoopForm::ForIn(x, xs) => {
-                    parts.pats.push(x);
-                    exprs.push(xs);
-                }
-                LoopForm::While(cond) => exprs.push(cond),
-            }
-            exprs.push(body);
-        }
+        ExprKind::Loop { pat, init, form, body } => parts.loop_do(pat, init, form, body),
         ExprKind::Index(array, args) => {
             exprs.push(array);
             args.iter().for_each(|a| index(a, exprs));
@@ -91,6 +71,25 @@ pub(super) fn parts(e: &Expr) -> Parts<'_> {
         | ExprKind::At(value, _) => exprs.push(value),
     }
     parts
+}
+
+impl<'a> Parts<'a> {
+    fn loop_do(&mut self, pat: &'a Pat, init: &'a Expr, form: &'a LoopForm, body: &'a Expr) {
+        self.pats.push(pat);
+        self.exprs.push(init);
+        match form {
+            LoopForm::For(i, bound) => {
+                self.names.push(*i);
+                self.exprs.push(bound);
+            }
+            LoopForm::ForIn(x, xs) => {
+                self.pats.push(x);
+                self.exprs.push(xs);
+            }
+            LoopForm::While(cond) => self.exprs.push(cond),
+        }
+        self.exprs.push(body);
+    }
 }
 
 fn index<'a>(arg: &'a IndexArg, exprs: &mut Vec<&'a Expr>) {

@@ -313,8 +313,14 @@ impl Flattener<'_> {
         self.builder.emit([&finals[..], &last].concat(), op);
         let (kept, collected) = finals[2..].split_at(vars.len());
         self.bind_collected(level, &stm.pat, &forms, &Collected { params: collected.to_vec() });
+        self.bind_kept_in_place(&stm.pat, &parts, kept);
+        Ok(())
+    }
+
+    /// Binds the results that stay in place to what the loop's parameters are at its end.
+    fn bind_kept_in_place(&mut self, pat: &[Param], parts: &Parts<'_>, kept: &[flat::Param]) {
         let mut kept = kept.iter();
-        for ((p, q), form) in stm.pat.iter().zip(&parts.params).zip(&forms) {
+        for ((p, q), form) in pat.iter().zip(&parts.params).zip(&parts.forms) {
             let last = kept.next().expect("as many as the forms have");
             match form {
                 Form::InPlace => self.bind_in_place(p, q.var, last.var),
@@ -322,7 +328,6 @@ impl Flattener<'_> {
                 Form::Packed | Form::Sums => {}
             }
         }
-        Ok(())
     }
 
     /// One iteration: retire what is done, run the body on the rest. Results: the next loop parameters.
@@ -353,18 +358,9 @@ impl Flattener<'_> {
         let other = flat::Block { stms: vec![], results: keep };
         let outs = self.bind_if(retired, then, other, &collected.params);
 
-        let mut packed_params = vec![idx];
-        packed_params.extend(vars);
         let go_level = self.shapes.push_level(anchor, Kind::Pack { idx: go, n: n_go });
-        let then = self.block(|f| {
-            let mut values: Vec<Atom> = vec![f.store(go_level, &Ex::Pos(level)).into()];
-            let atoms: Vec<Atom> = parts.params.iter().map(|p| p.var.into()).collect();
-            values.extend(f.formed(go_level, &atoms, &parts.forms));
-            Ok(values)
-        })?;
-        let unchanged = packed_params.iter().map(|p| p.var.into()).collect();
-        let other = flat::Block { stms: vec![], results: unchanged };
-        let rest = self.bind_if(retired, then, other, &packed_params);
+        let packed_params = [&[idx], vars].concat();
+        let rest = self.going_on((level, go_level), retired, parts, &packed_params)?;
 
         let run = self.any(n_go);
         let body_level = self.shapes.push_level(level, Kind::Pack { idx: rest[0].var, n: n_go });
@@ -393,6 +389,25 @@ impl Flattener<'_> {
         let mut results = vec![n_go, rest[0].var.into()];
         results.extend(next.iter().chain(&outs).map(|p| Atom::Var(p.var)));
         Ok(results)
+    }
+
+    /// The positions that go on and the state there: packed, if some are `retired`, and else as in `params`.
+    fn going_on(
+        &mut self,
+        (level, go_level): (LevelId, LevelId),
+        retired: Atom,
+        parts: &Parts<'_>,
+        params: &[flat::Param],
+    ) -> Result<Vec<flat::Param>> {
+        let then = self.block(|f| {
+            let mut values: Vec<Atom> = vec![f.store(go_level, &Ex::Pos(level)).into()];
+            let atoms: Vec<Atom> = parts.params.iter().map(|p| p.var.into()).collect();
+            values.extend(f.formed(go_level, &atoms, &parts.forms));
+            Ok(values)
+        })?;
+        let unchanged = params.iter().map(|p| p.var.into()).collect();
+        let other = flat::Block { stms: vec![], results: unchanged };
+        Ok(self.bind_if(retired, then, other, params))
     }
 
     pub(crate) fn bind_if(

@@ -113,14 +113,7 @@ impl Rewriter<'_> {
             Exp::Map { width, inputs, lam } if self.is_unrolled(stm, *width, inputs, rest) => {
                 self.unrolled(stm, width.as_i64()?, (inputs, lam), out)
             }
-            Exp::Flatten(v) => match self.arrays.remove(v)? {
-                Delayed::Rows(mut rows) => {
-                    read_once(stm, rest, results)?;
-                    rows.flattened += 1;
-                    self.delay(stm, Delayed::Rows(rows))
-                }
-                _ => None,
-            },
+            Exp::Flatten(v) => self.flatten(stm, *v, rest, results),
             Exp::Map { inputs, lam, .. } => {
                 read_next(stm, rest, results)?;
                 self.map(stm, inputs, lam)
@@ -163,6 +156,14 @@ impl Rewriter<'_> {
             // Nothing else reads an array that is never there.
             _ => (!self.arrays.keys().any(|v| stm.mentions(*v))).then(|| out.push(stm.clone())),
         }
+    }
+
+    /// Rows with one more of their dimensions flattened.
+    fn flatten(&mut self, stm: &Stm, v: Var, rest: &[Stm], results: &[Atom]) -> Option<()> {
+        let Delayed::Rows(mut rows) = self.arrays.remove(&v)? else { return None };
+        read_once(stm, rest, results)?;
+        rows.flattened += 1;
+        self.delay(stm, Delayed::Rows(rows))
     }
 
     fn delay(&mut self, stm: &Stm, array: Delayed) -> Option<()> {

@@ -9,6 +9,15 @@ use par_ir::{Atom, Prim, PrimOp, Scalar, Var};
 use par_syntax::diagnostic::{Diagnostic, Severity};
 use std::f64::consts::{LN_2, LN_10, PI};
 
+/// What the tangent of an operator's result is, from that of its operand.
+enum Slope {
+    Negative,
+    Times(Atom),
+    MinusTimes(Atom),
+    Over(Atom),
+    ScaledOver(f64, Atom),
+}
+
 /// Floats of one type.
 struct Floats<'a, 'p> {
     lo: &'a mut Lower<'p>,
@@ -71,136 +80,92 @@ impl Floats<'_, '_> {
         }
     }
 
+    /// `sqrt` of `1 - a * a`, `1 + a * a`, `a * a - 1`.
+    fn root_with_square(&mut self, one: f64, square: f64, a: Atom) -> Atom {
+        let square = self.with_square(one, square, a);
+        self.un(UnOp::Sqrt, square)
+    }
+
+    /// `factor * exp (-(a * a))`.
+    fn bell(&mut self, factor: f64, a: Atom) -> Atom {
+        let square = self.mul(a, a);
+        let less = self.un(UnOp::Neg, square);
+        let bell = self.un(UnOp::Exp, less);
+        self.scaled(factor, bell)
+    }
+
     /// The tangent of `y = op x`; none where the operator is constant but at jumps.
     fn unary(&mut self, op: UnOp, x: Atom, y: Atom, dx: Atom) -> R<Option<Atom>> {
+        Ok(self.slope(op, x, y)?.map(|slope| match slope {
+            Slope::Negative => self.un(UnOp::Neg, dx),
+            Slope::Times(a) => self.mul(a, dx),
+            Slope::MinusTimes(a) => {
+                let product = self.mul(a, dx);
+                self.un(UnOp::Neg, product)
+            }
+            Slope::Over(a) => self.div(dx, a),
+            Slope::ScaledOver(factor, a) => {
+                let above = self.scaled(factor, dx);
+                self.div(above, a)
+            }
+        }))
+    }
+
+    /// The derivative of `y = op x`.
+    fn slope(&mut self, op: UnOp, x: Atom, y: Atom) -> R<Option<Slope>> {
+        use Slope::*;
         use UnOp::*;
+        let one = self.number(1.0);
         Ok(Some(match op {
             Sgn | Floor | Ceil | Trunc | Round => return Ok(None),
-            Neg => self.un(Neg, dx),
-            Abs => {
-                let sign = self.un(Sgn, x);
-                self.mul(sign, dx)
-            }
-            Sqrt => {
-                let y2 = self.add(y, y);
-                self.div(dx, y2)
-            }
+            Neg => Negative,
+            Abs => Times(self.un(Sgn, x)),
+            Sqrt => Over(self.add(y, y)),
             Cbrt => {
                 let square = self.mul(y, y);
-                let below = self.scaled(3.0, square);
-                self.div(dx, below)
+                Over(self.scaled(3.0, square))
             }
-            Exp => self.mul(y, dx),
-            Exp2 => {
-                let slope = self.scaled(LN_2, y);
-                self.mul(slope, dx)
-            }
-            Exp10 => {
-                let slope = self.scaled(LN_10, y);
-                self.mul(slope, dx)
-            }
-            Expm1 => {
-                let one = self.number(1.0);
-                let slope = self.add(y, one);
-                self.mul(slope, dx)
-            }
-            Log => self.div(dx, x),
-            Log2 => {
-                let below = self.scaled(LN_2, x);
-                self.div(dx, below)
-            }
-            Log10 => {
-                let below = self.scaled(LN_10, x);
-                self.div(dx, below)
-            }
-            Log1p => {
-                let one = self.number(1.0);
-                let below = self.add(one, x);
-                self.div(dx, below)
-            }
-            Sin => {
-                let slope = self.un(Cos, x);
-                self.mul(slope, dx)
-            }
-            Cos => {
-                let sine = self.un(Sin, x);
-                let product = self.mul(sine, dx);
-                self.un(Neg, product)
-            }
-            Tan => {
-                let slope = self.with_square(1.0, 1.0, y);
-                self.mul(slope, dx)
-            }
+            Exp => Times(y),
+            Exp2 => Times(self.scaled(LN_2, y)),
+            Exp10 => Times(self.scaled(LN_10, y)),
+            Expm1 => Times(self.add(y, one)),
+            Log => Over(x),
+            Log2 => Over(self.scaled(LN_2, x)),
+            Log10 => Over(self.scaled(LN_10, x)),
+            Log1p => Over(self.add(one, x)),
+            Sin => Times(self.un(Cos, x)),
+            Cos => MinusTimes(self.un(Sin, x)),
+            Tan => Times(self.with_square(1.0, 1.0, y)),
             Sinpi => {
                 let cosine = self.un(Cospi, x);
-                let slope = self.scaled(PI, cosine);
-                self.mul(slope, dx)
+                Times(self.scaled(PI, cosine))
             }
             Cospi => {
                 let sine = self.un(Sinpi, x);
-                let slope = self.scaled(-PI, sine);
-                self.mul(slope, dx)
+                Times(self.scaled(-PI, sine))
             }
             Tanpi => {
                 let slope = self.with_square(1.0, 1.0, y);
-                let slope = self.scaled(PI, slope);
-                self.mul(slope, dx)
+                Times(self.scaled(PI, slope))
             }
-            Asin | Acos | Asinpi | Acospi => {
-                let square = self.with_square(1.0, -1.0, x);
-                let root = self.un(Sqrt, square);
-                let factor = match op {
-                    Asin => 1.0,
-                    Acos => -1.0,
-                    Asinpi => 1.0 / PI,
-                    _ => -1.0 / PI,
-                };
-                let above = self.scaled(factor, dx);
-                self.div(above, root)
-            }
-            Atan | Atanpi => {
-                let below = self.with_square(1.0, 1.0, x);
-                let above = if op == Atan { dx } else { self.scaled(1.0 / PI, dx) };
-                self.div(above, below)
-            }
-            Sinh => {
-                let slope = self.un(Cosh, x);
-                self.mul(slope, dx)
-            }
-            Cosh => {
-                let slope = self.un(Sinh, x);
-                self.mul(slope, dx)
-            }
-            Tanh => {
-                let slope = self.with_square(1.0, -1.0, y);
-                self.mul(slope, dx)
-            }
-            Asinh | Acosh => {
-                let square = self.with_square(if op == Asinh { 1.0 } else { -1.0 }, 1.0, x);
-                let root = self.un(Sqrt, square);
-                self.div(dx, root)
-            }
-            Atanh => {
-                let below = self.with_square(1.0, -1.0, x);
-                self.div(dx, below)
-            }
-            Erf | Erfc => {
-                let square = self.mul(x, x);
-                let less = self.un(Neg, square);
-                let bell = self.un(Exp, less);
-                let factor = 2.0 / PI.sqrt();
-                let slope = self.scaled(if op == Erf { factor } else { -factor }, bell);
-                self.mul(slope, dx)
-            }
-            Recip => {
-                let square = self.mul(y, y);
-                let product = self.mul(square, dx);
-                self.un(Neg, product)
-            }
+            Asin => ScaledOver(1.0, self.root_with_square(1.0, -1.0, x)),
+            Acos => ScaledOver(-1.0, self.root_with_square(1.0, -1.0, x)),
+            Asinpi => ScaledOver(1.0 / PI, self.root_with_square(1.0, -1.0, x)),
+            Acospi => ScaledOver(-1.0 / PI, self.root_with_square(1.0, -1.0, x)),
+            Atan => Over(self.with_square(1.0, 1.0, x)),
+            Atanpi => ScaledOver(1.0 / PI, self.with_square(1.0, 1.0, x)),
+            Sinh => Times(self.un(Cosh, x)),
+            Cosh => Times(self.un(Sinh, x)),
+            Tanh => Times(self.with_square(1.0, -1.0, y)),
+            Asinh => Over(self.root_with_square(1.0, 1.0, x)),
+            Acosh => Over(self.root_with_square(-1.0, 1.0, x)),
+            Atanh => Over(self.with_square(1.0, -1.0, x)),
+            Erf => Times(self.bell(2.0 / PI.sqrt(), x)),
+            Erfc => Times(self.bell(-2.0 / PI.sqrt(), x)),
+            Recip => MinusTimes(self.mul(y, y)),
             Rsqrt => {
                 let half = self.scaled(-0.5, y);
-                let slope = self.div(half, x);
-                self.mul(slope, dx)
+                Times(self.div(half, x))
             }
             Gamma | Lgamma => return Err(no_derivative(self.lo, "of the gamma function")),
             Not => return Err(self.lo.internal("`!` of a float")),
@@ -245,36 +210,13 @@ impl Floats<'_, '_> {
                 });
                 self.sum(da, right)
             }
-            BinOp::Pow => {
-                let left = da.map(|d| {
-                    let one = self.number(1.0);
-                    let less = self.sub(b, one);
-                    let power = self.bin(BinOp::Pow, a, less);
-                    let slope = self.mul(b, power);
-                    self.mul(slope, d)
-                });
-                let right = db.map(|d| {
-                    let log = self.un(UnOp::Log, a);
-                    let slope = self.mul(y, log);
-                    let flat = self.cmp(CmpOp::Eq, a, zero);
-                    let slope = self.select(flat, zero, slope);
-                    self.mul(slope, d)
-                });
-                self.sum(left, right)
-            }
+            BinOp::Pow => self.power([a, b], y, [da, db]),
             BinOp::Min | BinOp::Max => {
                 let first = self.cmp(if op == BinOp::Min { CmpOp::Le } else { CmpOp::Ge }, a, b);
                 Some(self.select(first, da.unwrap_or(zero), db.unwrap_or(zero)))
             }
-            BinOp::Atan2 | BinOp::Atan2pi => {
-                let (left, right) = (da.map(|d| self.mul(b, d)), db.map(|d| self.mul(a, d)));
-                let right = right.map(|r| self.un(UnOp::Neg, r));
-                let (aa, bb) = (self.mul(a, a), self.mul(b, b));
-                let below = self.add(aa, bb);
-                let above = self.sum(left, right);
-                let above = if op == BinOp::Atan2 { above } else { above.map(|x| self.scaled(1.0 / PI, x)) };
-                above.map(|above| self.div(above, below))
-            }
+            BinOp::Atan2 => self.angle([a, b], [da, db], None),
+            BinOp::Atan2pi => self.angle([a, b], [da, db], Some(1.0 / PI)),
             BinOp::Hypot => {
                 let (left, right) = (da.map(|d| self.mul(a, d)), db.map(|d| self.mul(b, d)));
                 let above = self.sum(left, right);
@@ -289,6 +231,37 @@ impl Floats<'_, '_> {
                 return Err(self.lo.internal("an operator of integers on floats"));
             }
         })
+    }
+
+    /// `y = a ** b`.
+    fn power(&mut self, [a, b]: [Atom; 2], y: Atom, [da, db]: [Option<Atom>; 2]) -> Option<Atom> {
+        let left = da.map(|d| {
+            let one = self.number(1.0);
+            let less = self.sub(b, one);
+            let power = self.bin(BinOp::Pow, a, less);
+            let slope = self.mul(b, power);
+            self.mul(slope, d)
+        });
+        let right = db.map(|d| {
+            let log = self.un(UnOp::Log, a);
+            let slope = self.mul(y, log);
+            let zero = self.number(0.0);
+            let flat = self.cmp(CmpOp::Eq, a, zero);
+            let slope = self.select(flat, zero, slope);
+            self.mul(slope, d)
+        });
+        self.sum(left, right)
+    }
+
+    /// `atan2 a b`, or a multiple of it.
+    fn angle(&mut self, [a, b]: [Atom; 2], [da, db]: [Option<Atom>; 2], factor: Option<f64>) -> Option<Atom> {
+        let (left, right) = (da.map(|d| self.mul(b, d)), db.map(|d| self.mul(a, d)));
+        let right = right.map(|r| self.un(UnOp::Neg, r));
+        let (aa, bb) = (self.mul(a, a), self.mul(b, b));
+        let below = self.add(aa, bb);
+        let above = self.sum(left, right)?;
+        let above = factor.map_or(above, |factor| self.scaled(factor, above));
+        Some(self.div(above, below))
     }
 
     /// `a * b + c`.

@@ -123,18 +123,7 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
     }
     let accumulators: usize = bodies[1..].iter().map(|op| op.results.len()).sum();
     let held = accumulators + shape.live(bodies[0], &HashSet::new(), &|v| shape.is_in_vectors(v));
-    let registers = match shape.loops {
-        true => tuning::LANES_VECTORS,
-        false
-            if shape.stms <= tuning::LANES_STRAIGHT
-                && held * tuning::LANES_VECTORS_STRAIGHT <= tuning::LANES_REGISTERS_STRAIGHT =>
-        {
-            tuning::LANES_VECTORS_STRAIGHT
-        }
-        // One group is worked on while the one before is not finished: the processor sees to that.
-        false if held * tuning::LANES_VECTORS >= tuning::LANES_REGISTERS => 1,
-        false => tuning::LANES_VECTORS,
-    };
+    let registers = shape.registers(held);
     let widest = match shape.widest_in_loops {
         widest if is_exact && widest > 0 => widest,
         _ => shape.widest,
@@ -283,6 +272,22 @@ impl<'c> Shape<'c> {
 
     fn body(&mut self, body: &Body) {
         body.stms.iter().for_each(|s| self.stm(s));
+    }
+
+    /// Vector registers for a variable of a group, of whose variables so many are held at a time.
+    fn registers(&self, held: usize) -> usize {
+        match self.loops {
+            true => tuning::LANES_VECTORS,
+            false
+                if self.stms <= tuning::LANES_STRAIGHT
+                    && held * tuning::LANES_VECTORS_STRAIGHT <= tuning::LANES_REGISTERS_STRAIGHT =>
+            {
+                tuning::LANES_VECTORS_STRAIGHT
+            }
+            // One group is worked on while the one before is not finished: the processor sees to that.
+            false if held * tuning::LANES_VECTORS >= tuning::LANES_REGISTERS => 1,
+            false => tuning::LANES_VECTORS,
+        }
     }
 
     fn is_in_vectors(&self, var: Var) -> bool {

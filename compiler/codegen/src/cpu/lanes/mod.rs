@@ -450,8 +450,6 @@ impl<'a> Emitter<'a> {
         single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
         finish: impl FnOnce(&mut Group<'_, 'a>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<(Value, Vec<Value>), Unsupported> {
-        let n = plan.positions();
-        let inside = self.nest.loops;
         let limit = self.limit(plan, start, end)?;
         let [again, alone, next, done, after] = [(); 5].map(|()| self.b.create_block());
         let split = in_lanes.len();
@@ -473,29 +471,8 @@ impl<'a> Emitter<'a> {
         }
 
         self.b.switch_to_block(again);
-        let (pos, lanes_here, state_here) = (here[0], &here[1..=split], &here[1 + split..]);
         let following = self.params_like(next, &all);
-        let mut lanes = self.lanes(plan, alone);
-        let (lanes_next, state_next) = group(&mut lanes, pos, lanes_here, state_here)?;
-        let leaves = lanes.leaving.leaves;
-        // The bodies of the groups may have loops, whose end takes a while.
-        let polls = self.nest.loops > inside;
-        let pos_next = self.b.ins().iadd_imm_s(pos, n);
-        let values = [&[pos_next], &lanes_next[..], &state_next].concat();
-        self.b.ins().jump(next, &args(&values));
-
-        self.b.switch_to_block(alone);
-        let (stop, state) = if leaves {
-            self.b.set_cold_block(alone);
-            let may_shift = split == 0 && plan.least() == 1;
-            let stop = self.resumption(pos, start, n, may_shift);
-            (stop, self.counted(IntCC::SignedLessThan, pos, stop, state_here, single)?)
-        } else {
-            // Nothing comes here.
-            (pos, state_here.to_vec())
-        };
-        let values = [&[stop], lanes_here, &state[..]].concat();
-        self.b.ins().jump(next, &args(&values));
+        let polls = self.whole(plan, (start, &here, split), [alone, next], &group, single)?;
 
         self.b.switch_to_block(next);
         if polls {
@@ -522,6 +499,41 @@ impl<'a> Emitter<'a> {
         self.b.ins().jump(after, &args(&values));
         self.b.switch_to_block(after);
         Ok((results[0], results[1..].to_vec()))
+    }
+
+    /// One whole group, and its positions one by one in the block `alone` if it is left: either comes to `next` with what follows `here`. True
+    /// if a group takes a while, as loops in it do.
+    fn whole(
+        &mut self,
+        plan: &Plan,
+        (start, here, split): (Value, &[Value], usize),
+        [alone, next]: [Block; 2],
+        group: impl Fn(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State, Unsupported>,
+        single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<bool, Unsupported> {
+        let (n, inside) = (plan.positions(), self.nest.loops);
+        let (pos, lanes_here, state_here) = (here[0], &here[1..=split], &here[1 + split..]);
+        let mut lanes = self.lanes(plan, alone);
+        let (lanes_next, state_next) = group(&mut lanes, pos, lanes_here, state_here)?;
+        let leaves = lanes.leaving.leaves;
+        let polls = self.nest.loops > inside;
+        let pos_next = self.b.ins().iadd_imm_s(pos, n);
+        let values = [&[pos_next], &lanes_next[..], &state_next].concat();
+        self.b.ins().jump(next, &args(&values));
+
+        self.b.switch_to_block(alone);
+        let (stop, state) = if leaves {
+            self.b.set_cold_block(alone);
+            let may_shift = split == 0 && plan.least() == 1;
+            let stop = self.resumption(pos, start, n, may_shift);
+            (stop, self.counted(IntCC::SignedLessThan, pos, stop, state_here, single)?)
+        } else {
+            // Nothing comes here.
+            (pos, state_here.to_vec())
+        };
+        let values = [&[stop], lanes_here, &state[..]].concat();
+        self.b.ins().jump(next, &args(&values));
+        Ok(polls)
     }
 
     /// Positions that are left from `here[0]` on, in one more group, which overlaps the one before.

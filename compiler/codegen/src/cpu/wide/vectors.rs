@@ -329,13 +329,7 @@ impl Select<'_> {
                 self.three(code, view, d, zero, x);
                 Ok(())
             }
-            Opcode::Iabs => match lane {
-                types::I8 => self.unary(codes::PABSB, d, ty, x),
-                types::I16 => self.unary(codes::PABSW, d, ty, x),
-                types::I32 => self.unary(codes::PABSD, d, ty, x),
-                _ if self.bytes_of(ty) == 64 => self.unary(codes::PABSQ, d, ty, x),
-                _ => self.absolute_longs(d, ty, x),
-            },
+            Opcode::Iabs => self.absolute_lanes(d, ty, x),
             Opcode::Sqrt => self.unary(if double { codes::SQRTPD } else { codes::SQRTPS }, d, ty, x),
             Opcode::SwidenLow | Opcode::UwidenLow | Opcode::SwidenHigh | Opcode::UwidenHigh => {
                 self.widen(opcode, d, ty, x)
@@ -358,6 +352,16 @@ impl Select<'_> {
                 Ok(())
             }
             _ => Err(format!("{opcode}.{ty}")),
+        }
+    }
+
+    fn absolute_lanes(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+        match ty.lane_type() {
+            types::I8 => self.unary(codes::PABSB, d, ty, x),
+            types::I16 => self.unary(codes::PABSW, d, ty, x),
+            types::I32 => self.unary(codes::PABSD, d, ty, x),
+            _ if self.bytes_of(ty) == 64 => self.unary(codes::PABSQ, d, ty, x),
+            _ => self.absolute_longs(d, ty, x),
         }
     }
 

@@ -45,25 +45,8 @@ impl Reverse {
         }
         let before: BTreeMap<Var, Atom> =
             shared.iter().filter_map(|v| Some((*v, *self.scope().adjoints.get(v)?))).collect();
-        let mut done = Vec::new();
-        for arm in arms {
-            let (block, scope) = lo.in_block(|lo| {
-                let (scope, ()) = self.inside(lo.depth(), shared.iter().copied(), |rev| {
-                    rev.scope().adjoints = before.clone();
-                    rev.tape = frame;
-                    let body = rev.copy(lo, arm, &mut Subst::new());
-                    let steps = rev.forward(lo, body.stms)?;
-                    for (a, d) in body.results.iter().zip(adjoints) {
-                        if let Some(d) = d {
-                            rev.contribute(lo, *a, *d)?;
-                        }
-                    }
-                    rev.back(lo, steps)
-                })?;
-                Ok(scope)
-            })?;
-            done.push(Arm { block, scope, results: Vec::new() });
-        }
+        let back = |arm| self.back_arm(lo, arm, frame, (&shared, &before), adjoints);
+        let mut done = arms.into_iter().map(back).collect::<R<Vec<Arm>>>()?;
         let mut pat = Vec::new();
         for v in shared {
             let changed = done.iter().any(|arm| arm.scope.adjoints.get(&v) != before.get(&v));
@@ -93,6 +76,33 @@ impl Reverse {
             lo.push(pat, Exp::If { cond, then, other });
         }
         Ok(())
+    }
+
+    /// Goes back through an arm: `before` are the adjoints of what both share.
+    fn back_arm<'p>(
+        &mut self,
+        lo: &mut Lower<'p>,
+        arm: &Body,
+        frame: Option<Frame>,
+        (shared, before): (&[Var], &BTreeMap<Var, Atom>),
+        adjoints: &[Option<Atom>],
+    ) -> R<Arm<'p>> {
+        let (block, scope) = lo.in_block(|lo| {
+            let (scope, ()) = self.inside(lo.depth(), shared.iter().copied(), |rev| {
+                rev.scope().adjoints = before.clone();
+                rev.tape = frame;
+                let body = rev.copy(lo, arm, &mut Subst::new());
+                let steps = rev.forward(lo, body.stms)?;
+                for (a, d) in body.results.iter().zip(adjoints) {
+                    if let Some(d) = d {
+                        rev.contribute(lo, *a, *d)?;
+                    }
+                }
+                rev.back(lo, steps)
+            })?;
+            Ok(scope)
+        })?;
+        Ok(Arm { block, scope, results: Vec::new() })
     }
 
     /// Contributions of the arms to elements of arrays further out. An arm that adds less than the other adds at position -1.

@@ -9,7 +9,7 @@ use super::{List, Lower, R, Reverse, Scope};
 use par_ir::core::{Body, Exp, Fun, FunId, Param};
 use par_ir::prim::BinOp;
 use par_ir::visit::{Code, Subst};
-use par_ir::{Atom, Prim, Scalar, Type};
+use par_ir::{Atom, Prim, Scalar, Type, Var};
 
 impl Reverse {
     pub(super) fn back_call(
@@ -46,23 +46,7 @@ impl Reverse {
             }
         }
         let shared = lo.shared_params(id);
-        let reads: Vec<(Atom, Prim)> = args
-            .iter()
-            .zip(&old)
-            .zip(&shared)
-            .filter(|(_, is_shared)| **is_shared)
-            .map(|((a, p), _)| (*a, p.ty.prim()))
-            .collect();
-        if lo.derivatives.joined {
-            for (a, _) in reads {
-                all.push(self.base_of(lo, a)?);
-            }
-        } else {
-            let sums = reads.iter().map(|(a, prim)| self.sums_of_arg(lo, *a, *prim));
-            let sums = sums.collect::<R<Vec<Sums>>>()?;
-            all.extend(sums.iter().map(|s| s.base));
-            all.extend(sums.iter().map(|s| Atom::Var(s.acc)));
-        }
+        all.extend(self.shared_args(lo, args, &old, &shared)?);
         let mut subst: Subst = old.iter().map(|p| p.var).zip(args.iter().copied()).collect();
         let params = &lo.out.funs[made.0 as usize].params;
         subst.extend(params.iter().map(|p| p.var).zip(all.iter().copied()));
@@ -75,9 +59,44 @@ impl Reverse {
         }
         let mut vars = results.iter().map(|p| p.var).collect::<Vec<_>>().into_iter();
         lo.push(results, Exp::Call(made, all));
-        let floats = args.iter().zip(&old).zip(shared).filter(|((_, p), _)| is_float(&p.ty));
+        self.contribute_results(lo, (args, &old, &shared), &mut vars)
+    }
+
+    /// What a call gets for arguments whose adjoint is one for all calls.
+    fn shared_args(
+        &mut self,
+        lo: &mut Lower,
+        args: &[Atom],
+        params: &[Param],
+        shared: &[bool],
+    ) -> R<Vec<Atom>> {
+        let reads: Vec<(Atom, Prim)> = args
+            .iter()
+            .zip(params)
+            .zip(shared)
+            .filter(|(_, is_shared)| **is_shared)
+            .map(|((a, p), _)| (*a, p.ty.prim()))
+            .collect();
+        if lo.derivatives.joined {
+            reads.into_iter().map(|(a, _)| self.base_of(lo, a)).collect()
+        } else {
+            let sums = reads.iter().map(|(a, prim)| self.sums_of_arg(lo, *a, *prim));
+            let sums = sums.collect::<R<Vec<Sums>>>()?;
+            let accs = sums.iter().map(|s| Atom::Var(s.acc));
+            Ok(sums.iter().map(|s| s.base).chain(accs).collect())
+        }
+    }
+
+    /// Contributions of a call's results to its arguments.
+    fn contribute_results(
+        &mut self,
+        lo: &mut Lower,
+        (args, params, shared): (&[Atom], &[Param], &[bool]),
+        results: &mut dyn Iterator<Item = Var>,
+    ) -> R<()> {
+        let floats = args.iter().zip(params).zip(shared).filter(|((_, p), _)| is_float(&p.ty));
         for ((a, _), is_shared) in floats {
-            let mut next = || vars.next().ok_or_else(|| lo.internal("an adjoint for each parameter"));
+            let mut next = || results.next().ok_or_else(|| lo.internal("an adjoint for each parameter"));
             match (is_shared, lo.derivatives.joined) {
                 (true, true) => {
                     let list = List { count: next()?.into(), places: next()?, values: next()? };

@@ -92,18 +92,33 @@ impl<'p> Lower<'p> {
             Body { stms: block.stms, results: columns(&y) },
         );
         let vars = formal.params.iter().map(|p| p.var).collect();
-        let instance = Instance { id, params: vars, ret: ret.clone(), result: y };
+        let instance = Instance { id, params: vars, ret, result: y };
+        let given = Given { captured, results };
+        let made = self.given_back(&instance, [&ff, &bb, &xx], given, keeps)?;
+        self.derivatives.made.insert((id, Mode::Reverse), made);
+        self.derivatives.given.insert(id, given);
+        Ok((instance, formal.args))
+    }
+
+    /// The backward version of the function that calls `f`: it calls `back`.
+    fn given_back(
+        &mut self,
+        instance: &Instance<'p>,
+        [f, back, x]: [&Val<'p>; 3],
+        given: Given,
+        keeps: bool,
+    ) -> R<FunId> {
         // The same parameters again, then the adjoints.
         self.scope.blocks = vec![Block::default()];
         let mut again = Abstract::default();
-        let (_, bb, xx) = (again.part(self, &ff)?, again.part(self, &bb)?, again.part(self, &xx)?);
+        let (_, bb, xx) = (again.part(self, f)?, again.part(self, back)?, again.part(self, x)?);
         let mut params = again.params;
         let mut subst: Subst =
             instance.params.iter().copied().zip(params.iter().map(|p| p.var.into())).collect();
         let mut adjoints = Vec::new();
-        for (i, p) in ret.iter().enumerate() {
+        for (i, p) in instance.ret.iter().enumerate() {
             let ty = p.ty.substituted(&subst);
-            if i >= results || is_float(&ty) || shapes(&ty) {
+            if i >= given.results || is_float(&ty) || shapes(&ty) {
                 let copy = self.param("d", ty);
                 subst.insert(p.var, copy.var.into());
                 adjoints.push(copy.var);
@@ -114,7 +129,7 @@ impl<'p> Lower<'p> {
             }
         }
         let known = instance.params.iter().copied().zip(params.iter().map(|p| p.var.into())).collect();
-        let dy = self.filled_in(&instance, adjoints, known)?;
+        let dy = self.filled_in(instance, adjoints, known)?;
         let (at, dy) = match dy {
             Val::Tuple(parts) if keeps => {
                 let mut parts = parts.into_iter();
@@ -126,7 +141,7 @@ impl<'p> Lower<'p> {
         let dx = self.apply(&bb, vec![at, dy], None)?;
         let dx = self.like(&dx, &xx, DIRECTION, true)?;
         let mut derivatives = Vec::new();
-        for p in &params[..captured] {
+        for p in &params[..given.captured] {
             if is_float(&p.ty) {
                 derivatives.push(self.zeros(&p.ty)?);
             }
@@ -136,10 +151,7 @@ impl<'p> Lower<'p> {
             params[..instance.params.len()].iter().map(|p| p.ty.clone()).filter(is_float).collect();
         let ret = types.into_iter().map(|ty| self.param("d", ty)).collect();
         let block = self.scope.blocks.pop().unwrap_or_default();
-        let made = self.function("given*", params, ret, Body { stms: block.stms, results: derivatives });
-        self.derivatives.made.insert((id, Mode::Reverse), made);
-        self.derivatives.given.insert(id, Given { captured, results });
-        Ok((instance, formal.args))
+        Ok(self.function("given*", params, ret, Body { stms: block.stms, results: derivatives }))
     }
 
     fn function(&mut self, name: &str, params: Vec<Param>, ret: Vec<Param>, body: Body) -> FunId {

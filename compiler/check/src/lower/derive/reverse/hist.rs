@@ -30,6 +30,16 @@ struct Ordered {
     keys: Var,
 }
 
+/// What stands with each in its element, combined.
+struct Beside {
+    /// True where those of an element end.
+    ends: Var,
+    /// From the first one on.
+    upto: Vec<Var>,
+    /// Up to the last one.
+    from: Vec<Var>,
+}
+
 impl Reverse {
     pub(super) fn back_hist(
         &mut self,
@@ -128,16 +138,7 @@ impl Reverse {
         let k = neutral.len();
         let ordered = self.ordered(lo, &rows, dests, m, k)?;
         let n = ordered.count;
-        let (scan, start) = segmented(self, lo, op, neutral)?;
-        let arrays: Vec<Var> =
-            std::iter::once(ordered.starts).chain(ordered.values.iter().copied()).collect();
-        let upto = self.scanned(lo, n, &arrays, &scan, &start, false)?[1..].to_vec();
-        let ends = lo.shifted_flags(n, ordered.starts)?;
-        let turned: Vec<Var> =
-            std::iter::once(ends).chain(ordered.values.iter().copied()).map(|v| lo.reversed(n, v)).collect();
-        let (scan, start) = segmented(self, lo, &flipped(op), neutral)?;
-        let from: Vec<Var> = self.scanned(lo, n, &turned, &scan, &start, false)?[1..].to_vec();
-        let from: Vec<Var> = from.into_iter().map(|v| lo.reversed(n, v)).collect();
+        let Beside { ends, upto, from } = self.beside(lo, &ordered, (op, neutral))?;
         // What stands before and behind each, in its element.
         let places = Val::vector(n, lo.iota(n), Prim::I64);
         let arrays: Vec<Val> = [ordered.origins, ordered.starts, ends]
@@ -153,21 +154,8 @@ impl Reverse {
             let (values, place) = (&atoms[3..3 + k], atoms[3 + k]);
             let element = lo.element_of_origin(origin, m, ordered.keys)?;
             let (at, inside) = lo.clamped(element, m);
-            let side = |lo: &mut Lower<'_>, arrays: &[Var], none: Atom, step: i64| -> R<Vec<Atom>> {
-                arrays
-                    .iter()
-                    .zip(neutral)
-                    .map(|(v, ne)| {
-                        let prim = lo.type_of(*v).prim();
-                        lo.if_scalar(none, prim, &mut |_| Ok(*ne), &mut |lo| {
-                            let at = lo.add(place, Atom::i64(step));
-                            Ok(lo.emit("x", Type::scalar(prim), Exp::Index(*v, vec![at])).into())
-                        })
-                    })
-                    .collect()
-            };
-            let before = side(lo, &upto, first, -1)?;
-            let behind = side(lo, &from, last, 1)?;
+            let before = lo.neighbours(&upto, neutral, first, (place, -1))?;
+            let behind = lo.neighbours(&from, neutral, last, (place, 1))?;
             let mut ds = vec![None; k];
             for (i, d) in adjoints.iter().enumerate() {
                 if let Some(d) = d {
@@ -198,6 +186,22 @@ impl Reverse {
         self.back_rows(lo, &rows, &mut |_, _, results, extra| {
             Ok(updates.iter().zip(extra).map(|((i, _), d)| (results[1 + i], *d)).collect::<Adjoints>())
         })
+    }
+
+    /// The elements and updates, combined in their order, from both ends of each element.
+    fn beside(&mut self, lo: &mut Lower, ordered: &Ordered, (op, neutral): (&Lambda, &[Atom])) -> R<Beside> {
+        let n = ordered.count;
+        let (scan, start) = segmented(self, lo, op, neutral)?;
+        let arrays: Vec<Var> =
+            std::iter::once(ordered.starts).chain(ordered.values.iter().copied()).collect();
+        let upto = self.scanned(lo, n, &arrays, &scan, &start, false)?[1..].to_vec();
+        let ends = lo.shifted_flags(n, ordered.starts)?;
+        let turned: Vec<Var> =
+            std::iter::once(ends).chain(ordered.values.iter().copied()).map(|v| lo.reversed(n, v)).collect();
+        let (scan, start) = segmented(self, lo, &flipped(op), neutral)?;
+        let from: Vec<Var> = self.scanned(lo, n, &turned, &scan, &start, false)?[1..].to_vec();
+        let from = from.into_iter().map(|v| lo.reversed(n, v)).collect();
+        Ok(Beside { ends, upto, from })
     }
 
     /// The element of each update; those outside have `m`.
@@ -308,6 +312,24 @@ impl<'p> Lower<'p> {
             &mut |lo| Ok(lo.emit("d", Type::scalar(prim), Exp::Index(d, vec![at])).into()),
             &mut |_| Ok(zero),
         )
+    }
+
+    /// The elements that stand a step from a place; `none` says that there are none.
+    fn neighbours(
+        &mut self,
+        arrays: &[Var],
+        neutral: &[Atom],
+        none: Atom,
+        (place, step): (Atom, i64),
+    ) -> R<Vec<Atom>> {
+        let element = |(v, ne): (&Var, &Atom)| {
+            let prim = self.type_of(*v).prim();
+            self.if_scalar(none, prim, &mut |_| Ok(*ne), &mut |lo| {
+                let at = lo.add(place, Atom::i64(step));
+                Ok(lo.emit("x", Type::scalar(prim), Exp::Index(*v, vec![at])).into())
+            })
+        };
+        arrays.iter().zip(neutral).map(element).collect()
     }
 
     /// The element that number `i` is about: itself, or, behind the `m` elements, that of an update.

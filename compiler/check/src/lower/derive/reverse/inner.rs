@@ -92,6 +92,24 @@ enum Export {
     List(Var),
 }
 
+impl<'p> Lower<'p> {
+    /// The adjoint of a variable of this type; that of an irregular array has one dimension.
+    fn adjoint_val(&mut self, d: Atom, ty: Type) -> R<Val<'p>> {
+        Ok(match d {
+            Atom::Var(d) if !ty.is_scalar() && ty.is_regular() => {
+                let d = self.retype_var(d, ty);
+                self.val_of(d)
+            }
+            Atom::Var(d) if !ty.is_scalar() => {
+                let (size, flat) = (self.flat_size(&ty)?, self.flat(d)?.1);
+                let flat = self.retype_var(flat, Type::array(vec![Dim::Size(size)], ty.prim()));
+                self.val_of(flat)
+            }
+            d => Val::Scalar(d, ty.prim()),
+        })
+    }
+}
+
 /// The adjoints of some values.
 pub(super) type Adjoints = Vec<(Atom, Atom)>;
 
@@ -129,13 +147,8 @@ impl Reverse {
             let (given, extra) = atoms.split_at(rows.inputs.len());
             let (extra, tapes) = extra.split_at(rows.extra.len());
             let (tapes, index) = tapes.split_at(usize::from(rows.tapes.is_some()));
-            let is_distant = |i: &usize| distant.contains(i);
-            let own: Vec<Var> = given
-                .iter()
-                .enumerate()
-                .filter(|(i, _)| !is_distant(i))
-                .filter_map(|(_, a)| a.var())
-                .collect();
+            let own = given.iter().enumerate().filter(|(i, _)| !distant.contains(i));
+            let own: Vec<Var> = own.filter_map(|(_, a)| a.var()).collect();
             let (mut scope, ()) = self.inside(lo.depth(), own, |rev| {
                 if let (Some(all), [row]) = (rows.tapes, tapes) {
                     rev.tape = Some(all.frame(lo, *row)?);
@@ -225,18 +238,7 @@ impl Reverse {
         for (v, d) in scope.adjoints {
             let ty = lo.type_of(v).clone();
             exports.push(Export::Sum(v));
-            parts.push(match d {
-                Atom::Var(d) if !ty.is_scalar() && ty.is_regular() => {
-                    let d = lo.retype_var(d, ty);
-                    lo.val_of(d)
-                }
-                Atom::Var(d) if !ty.is_scalar() => {
-                    let (size, flat) = (lo.flat_size(&ty)?, lo.flat(d)?.1);
-                    let flat = lo.retype_var(flat, Type::array(vec![Dim::Size(size)], ty.prim()));
-                    lo.val_of(flat)
-                }
-                d => Val::Scalar(d, ty.prim()),
-            });
+            parts.push(lo.adjoint_val(d, ty)?);
         }
         for (v, of) in scope.parts {
             let prim = lo.type_of(v).prim();

@@ -19,6 +19,46 @@ struct Carried {
     init: Vec<Atom>,
 }
 
+impl Carried {
+    fn new(
+        lo: &mut Lower,
+        params: &[(Param, Atom)],
+        (number, sized, init): (usize, bool, Vec<Atom>),
+    ) -> Carried {
+        let ty = params[number].0.ty.clone();
+        let size = sized.then(|| lo.size_param("k"));
+        let ty = match &size {
+            Some(k) => Type::array(vec![Dim::Size(k.var.into())], ty.prim()),
+            None => ty,
+        };
+        Carried { number, size, adjoint: lo.param("d", ty), init }
+    }
+}
+
+/// What an iteration carries on: the adjoints of the state that it began with.
+fn carried_on(lo: &mut Lower, carried: &[Carried], values: &[Var], scope: &mut Scope) -> R<Vec<Vec<Atom>>> {
+    let mut outs = Vec::new();
+    for c in carried {
+        let v = values[c.number];
+        let ty = lo.type_of(v).clone();
+        let d = match scope.adjoints.remove(&v) {
+            Some(d) => d,
+            None => lo.zeros(&ty)?,
+        };
+        outs.push(match c.size {
+            Some(_) => {
+                let (size, flat) = lo.flat(lo.leaf_var(d)?)?;
+                vec![size, flat.into()]
+            }
+            None => vec![lo.as_type(d, &c.adjoint.ty)],
+        });
+    }
+    for v in values {
+        scope.adjoints.remove(v);
+    }
+    Ok(outs)
+}
+
 impl Reverse {
     pub(super) fn back_loop<'p>(
         &mut self,
@@ -45,18 +85,8 @@ impl Reverse {
                 let ty = lo.type_of(*v).clone();
                 own.insert(*v, lo.param("d", ty));
             }
-            let carried: Vec<Carried> = firsts
-                .into_iter()
-                .map(|(number, sized, init)| {
-                    let ty = params[number].0.ty.clone();
-                    let size = sized.then(|| lo.size_param("k"));
-                    let ty = match &size {
-                        Some(k) => Type::array(vec![Dim::Size(k.var.into())], ty.prim()),
-                        None => ty,
-                    };
-                    Carried { number, size, adjoint: lo.param("d", ty), init }
-                })
-                .collect();
+            let carried: Vec<Carried> =
+                firsts.into_iter().map(|first| Carried::new(lo, params, first)).collect();
             let last = lo.sub(tape.count, Atom::i64(1));
             let i = lo.sub(last, index.into());
             let along: Vec<Param> =
@@ -68,14 +98,7 @@ impl Reverse {
             if let LoopForm::For { index, prim, .. } = form {
                 subst.insert(*index, lo.conv(Prim::I64, *prim, i));
             }
-            for ((p, _), v) in params.iter().zip(&values) {
-                if self.active.contains(&p.var) {
-                    self.active.insert(*v);
-                }
-                if self.bits.contains(&p.var) {
-                    self.bits.insert(*v);
-                }
-            }
+            self.note_state(params, &values);
             let inner = values.iter().chain(&shared).copied();
             let (mut scope, ()) = self.inside(lo.depth(), inner, |rev| {
                 rev.scope().adjoints = own.iter().map(|(v, p)| (*v, p.var.into())).collect();
@@ -84,37 +107,10 @@ impl Reverse {
                 }
                 let body = rev.copy(lo, body, &mut subst);
                 let steps = rev.forward(lo, body.stms)?;
-                for c in &carried {
-                    let result = body.results[c.number];
-                    let Some(v) = result.var().filter(|v| rev.active.contains(v)) else { continue };
-                    let ty = lo.type_of(v).clone();
-                    let d = match c.size {
-                        Some(_) => lo.unflat(c.adjoint.var, &ty)?,
-                        None => c.adjoint.var,
-                    };
-                    rev.contribute(lo, result, d.into())?;
-                }
+                rev.contribute_carried(lo, &carried, &body.results)?;
                 rev.back(lo, steps)
             })?;
-            let mut outs = Vec::new();
-            for c in &carried {
-                let v = values[c.number];
-                let ty = lo.type_of(v).clone();
-                let d = match scope.adjoints.remove(&v) {
-                    Some(d) => d,
-                    None => lo.zeros(&ty)?,
-                };
-                outs.push(match c.size {
-                    Some(_) => {
-                        let (size, flat) = lo.flat(lo.leaf_var(d)?)?;
-                        vec![size, flat.into()]
-                    }
-                    None => vec![lo.as_type(d, &c.adjoint.ty)],
-                });
-            }
-            for v in &values {
-                scope.adjoints.remove(v);
-            }
+            let outs = carried_on(lo, &carried, &values, &mut scope)?;
             Ok((carried, scope, outs, own))
         })?;
         back.block = block;
@@ -122,6 +118,33 @@ impl Reverse {
             back.add(lo, p, after, before);
         }
         self.close_loop(lo, back, (carried, outs), (own, before), scope, (params, tape.count))
+    }
+
+    /// The state of an iteration has tangents, or is made of bits, where that of the loop is.
+    fn note_state(&mut self, params: &[(Param, Atom)], values: &[Var]) {
+        for ((p, _), v) in params.iter().zip(values) {
+            if self.active.contains(&p.var) {
+                self.active.insert(*v);
+            }
+            if self.bits.contains(&p.var) {
+                self.bits.insert(*v);
+            }
+        }
+    }
+
+    /// The results of an iteration get the adjoints that are carried to it.
+    fn contribute_carried(&mut self, lo: &mut Lower, carried: &[Carried], results: &[Atom]) -> R<()> {
+        for c in carried {
+            let result = results[c.number];
+            let Some(v) = result.var().filter(|v| self.active.contains(v)) else { continue };
+            let ty = lo.type_of(v).clone();
+            let d = match c.size {
+                Some(_) => lo.unflat(c.adjoint.var, &ty)?,
+                None => c.adjoint.var,
+            };
+            self.contribute(lo, result, d.into())?;
+        }
+        Ok(())
     }
 
     /// The adjoints that the state has in the end: number of the variable, true if its size changes, first values.

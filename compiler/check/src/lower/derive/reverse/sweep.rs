@@ -35,6 +35,12 @@ pub(super) enum Kept {
     Iterations(Tape, Tapes),
 }
 
+impl Kept {
+    fn calls(self) -> Option<record::Tape> {
+        if let Kept::Calls(tape) = self { Some(tape) } else { None }
+    }
+}
+
 impl Reverse {
     /// Emits statements. Gives those to go back through.
     pub(super) fn forward(&mut self, lo: &mut Lower, stms: Vec<Stm>) -> R<Vec<Step>> {
@@ -133,38 +139,42 @@ impl Reverse {
             return Ok(());
         }
         lo.note_rule(&pat, &exp, &kept);
+        self.rule(lo, (&pat, &adjoints), exp, kept)
+    }
+
+    /// What the adjoints of an operation's results give to those of its operands.
+    fn rule(
+        &mut self,
+        lo: &mut Lower,
+        (pat, adjoints): (&[Param], &[Option<Atom>]),
+        exp: Exp,
+        kept: Kept,
+    ) -> R<()> {
+        let first = adjoints[0];
         match exp {
-            Exp::Prim(op, args) => match adjoints[0] {
-                Some(d) => self.scalar(lo, op, &args, pat[0].var, d),
-                None => Ok(()),
-            },
+            Exp::Prim(op, args) => first.map_or(Ok(()), |d| self.scalar(lo, op, &args, pat[0].var, d)),
             Exp::If { cond, then, other } => {
-                let frame = if let Kept::Calls(tape) = kept { Some(Frame::new(tape)) } else { None };
-                self.back_branch(lo, frame, &adjoints, cond, [&then, &other])
+                self.back_branch(lo, kept.calls().map(Frame::new), adjoints, cond, [&then, &other])
             }
             Exp::Loop { params, body, form } => match kept {
                 Kept::Tape(tape) => {
-                    self.back_loop(lo, (&pat, &adjoints), &params, (&form, &body), (&tape, None))
+                    self.back_loop(lo, (pat, adjoints), &params, (&form, &body), (&tape, None))
                 }
                 Kept::Iterations(tape, calls) => {
-                    self.back_loop(lo, (&pat, &adjoints), &params, (&form, &body), (&tape, Some(calls)))
+                    self.back_loop(lo, (pat, adjoints), &params, (&form, &body), (&tape, Some(calls)))
                 }
                 _ => Err(lo.internal("a loop without a tape")),
             },
-            Exp::Call(id, args) => {
-                let tape = if let Kept::Calls(tape) = kept { Some(tape) } else { None };
-                self.back_call(lo, (&pat, &adjoints), id, &args, tape)
-            }
+            Exp::Call(id, args) => self.back_call(lo, (pat, adjoints), id, &args, kept.calls()),
             Exp::Map { width, inputs, lam } => {
                 let tapes = if let Kept::Rows(tapes) = kept { Some(tapes) } else { None };
                 let rows = Rows { tapes, ..Rows::new(width, &inputs, &lam) };
                 self.repeated.extend(pat.iter().map(|p| p.var));
-                self.back_map(lo, rows, &adjoints)
+                self.back_map(lo, rows, adjoints)
             }
             Exp::Filter { width, inputs, lam } => match kept {
                 Kept::Origins(places) => {
-                    let rows = Rows::new(width, &inputs, &lam);
-                    self.back_filter(lo, rows, &adjoints, places)
+                    self.back_filter(lo, Rows::new(width, &inputs, &lam), adjoints, places)
                 }
                 _ => Err(lo.internal("a filter without positions")),
             },
@@ -174,27 +184,22 @@ impl Reverse {
             },
             Exp::Reduce { width, inputs, lam, op, neutral } => {
                 let rows = Rows::new(width, &inputs, &lam);
-                match (kept, adjoints[0]) {
+                match (kept, first) {
                     (Kept::First(first), Some(d)) => self.back_extremum(lo, &rows, first.into(), d),
-                    _ => self.back_reduce(lo, rows, (&op, &neutral), (&pat, &adjoints)),
+                    _ => self.back_reduce(lo, rows, (&op, &neutral), (pat, adjoints)),
                 }
             }
             Exp::Scan { width, inputs, lam, op, neutral, exclusive } => {
-                let rows = Rows::new(width, &inputs, &lam);
-                self.back_scan(lo, rows, (&op, &neutral, exclusive), &adjoints)
+                self.back_scan(lo, Rows::new(width, &inputs, &lam), (&op, &neutral, exclusive), adjoints)
             }
             Exp::Scatter { dests, width, inputs, lam } => {
-                let rows = Rows::new(width, &inputs, &lam);
-                self.back_scatter(lo, rows, &dests, &adjoints)
+                self.back_scatter(lo, Rows::new(width, &inputs, &lam), &dests, adjoints)
             }
             Exp::Hist { dests, width, inputs, lam, op, neutral } => {
                 let rows = Rows::new(width, &inputs, &lam);
-                self.back_hist(lo, rows, &dests, (&op, &neutral), (&pat, &adjoints))
+                self.back_hist(lo, rows, &dests, (&op, &neutral), (pat, adjoints))
             }
-            exp => match adjoints[0] {
-                Some(d) => self.back_moved(lo, &pat[0], &exp, d),
-                None => Ok(()),
-            },
+            exp => first.map_or(Ok(()), |d| self.back_moved(lo, &pat[0], &exp, d)),
         }
     }
 

@@ -71,10 +71,7 @@ impl Reverse {
         if bound.is_none() || varying.contains(&true) {
             totals = self.measured(lo, pat, (params, form, body), &varying)?;
         }
-        let count = match bound {
-            Some(n) => n,
-            None => totals[0],
-        };
+        let count = bound.unwrap_or_else(|| totals[0]);
         let mut totals = totals.into_iter().skip(1);
         let mut plans = Vec::new();
         for ((p, _), varying) in params.iter().zip(&varying) {
@@ -108,32 +105,7 @@ impl Reverse {
             }
             Ok(out)
         })?;
-        let (first, last) = columns.split_at(plain);
-        let (mut first, mut last) = (first.iter().copied(), last.iter().copied());
-        let mut kept = Vec::new();
-        for plan in &plans {
-            let from = if let Plan::Overwritten(_) = plan { &mut last } else { &mut first };
-            let mut next = || from.next().ok_or_else(|| lo.internal("a tape with too few columns"));
-            kept.push(match plan {
-                Plan::Scalars(_) => Column::Scalars(next()?),
-                Plan::Rows(..) => Column::Rows(next()?),
-                Plan::Flat(..) => {
-                    let (values, starts) = (next()?, next()?);
-                    next()?;
-                    Column::Flat { values, starts }
-                }
-                Plan::Overwritten(updates) => {
-                    let mut all = Vec::new();
-                    for u in updates.iter().flat_map(|u| std::iter::repeat_n(u, u.count)) {
-                        let at = (0..u.indices).map(|_| next()).collect::<R<_>>()?;
-                        let (ty, sometimes) = (u.ty.clone(), u.sometimes);
-                        all.push(Overwritten { at, old: next()?, ty, sometimes });
-                    }
-                    Column::Overwritten(all)
-                }
-            });
-        }
-        Ok(Tape { count, columns: kept })
+        Ok(Tape { count, columns: lo.kept_columns(&plans, columns.split_at(plain))? })
     }
 
     /// Runs the loop, to know how many iterations it has and how large those variables are in all of them whose size changes.
@@ -190,29 +162,24 @@ impl Reverse {
             let state = self.state_again(lo, params.iter().map(|(p, _)| p), &mut subst);
             let more: Vec<Param> = extra.iter().map(|(ty, _)| lo.param("tape", ty.clone())).collect();
             let mut index = Atom::i64(0);
-            if let (Some((old, prim)), LoopForm::For { index: new, prim: from, .. }) = (original, form) {
+            if let LoopForm::For { index: new, prim: from, .. } = form {
                 let level = lo.scope.blocks.len() as u32 - 1;
                 lo.scope.levels[new.0 as usize] = level;
                 index = (*new).into();
-                subst.insert(old, lo.conv(*from, prim, index));
-            } else if let LoopForm::For { index: new, .. } = form {
-                let level = lo.scope.blocks.len() as u32 - 1;
-                lo.scope.levels[new.0 as usize] = level;
-                index = (*new).into();
+                if let Some((old, prim)) = original {
+                    subst.insert(old, lo.conv(*from, prim, index));
+                }
             }
-            let next = step(lo, &Iteration { state: &state, extra: &more, index })?;
+            let mut next = step(lo, &Iteration { state: &state, extra: &more, index })?;
             let mut copy = self.copy(lo, *body, &mut subst.clone());
             if silent {
                 super::sweep::silence(&mut copy);
             }
-            let mut next = next;
             let originals = body.stms.iter().filter(|s| !silent || !matches!(s.exp, Exp::Trace { .. }));
             let mut rest = more.iter().map(|p| p.var).skip(next.len());
-            let mut columns: Vec<Vec<Vec<Var>>> = Vec::new();
-            for u in updates {
-                let group = |_| rest.by_ref().take(u.indices + 1).collect();
-                columns.push((0..u.count).map(group).collect());
-            }
+            let mut group = |u: &Overwrite| rest.by_ref().take(u.indices + 1).collect();
+            let each = updates.iter().map(|u| (0..u.count).map(|_| group(u)).collect());
+            let mut columns: Vec<Vec<Vec<Var>>> = each.collect();
             for (old, mut stm) in originals.zip(copy.stms) {
                 for (u, columns) in updates.iter().zip(&mut columns) {
                     let Some(k) = old.pat.iter().position(|p| p.var == u.made) else { continue };
@@ -239,6 +206,37 @@ impl Reverse {
         let params = state.into_iter().chain(more).zip(inits).collect();
         lo.push(pat, Exp::Loop { params, form, body: Body { stms: block.stms, results } });
         Ok(vars)
+    }
+}
+
+impl Lower<'_> {
+    /// The columns of a tape, of which those with what is overwritten are `last`.
+    fn kept_columns(&self, plans: &[Plan], (first, last): (&[Var], &[Var])) -> R<Vec<Column>> {
+        let (mut first, mut last) = (first.iter().copied(), last.iter().copied());
+        let mut kept = Vec::new();
+        for plan in plans {
+            let from = if let Plan::Overwritten(_) = plan { &mut last } else { &mut first };
+            let mut next = || from.next().ok_or_else(|| self.internal("a tape with too few columns"));
+            kept.push(match plan {
+                Plan::Scalars(_) => Column::Scalars(next()?),
+                Plan::Rows(..) => Column::Rows(next()?),
+                Plan::Flat(..) => {
+                    let (values, starts) = (next()?, next()?);
+                    next()?;
+                    Column::Flat { values, starts }
+                }
+                Plan::Overwritten(updates) => {
+                    let mut all = Vec::new();
+                    for u in updates.iter().flat_map(|u| std::iter::repeat_n(u, u.count)) {
+                        let at = (0..u.indices).map(|_| next()).collect::<R<_>>()?;
+                        let (ty, sometimes) = (u.ty.clone(), u.sometimes);
+                        all.push(Overwritten { at, old: next()?, ty, sometimes });
+                    }
+                    Column::Overwritten(all)
+                }
+            });
+        }
+        Ok(kept)
     }
 }
 

@@ -252,20 +252,10 @@ impl Generator<'_> {
                 self.aliases(new, stm.span, out);
             }
             Exp::Reduce { width, inputs, lam, op, neutral } => {
-                let k = neutral.len();
-                let (places, new) = self.places(&stm.pat[k..], dests[k..].to_vec())?;
-                let rows = (*width, &inputs[..], lam);
-                let pat = stm.pat[..k].to_vec();
-                self.fold((pat, &places), rows, (op, neutral), None, stm.span, out)?;
-                self.aliases(new, stm.span, out);
+                self.fold(stm, (*width, inputs, lam), (op, neutral), None, dests, out)?;
             }
             Exp::Scan { width, inputs, lam, op, neutral, exclusive } => {
-                let (places, new) = self.places(&stm.pat, dests)?;
-                let last = |t: &Type| Param { var: self.vars.fresh("last"), ty: t.clone() };
-                let pat = op.ret.iter().map(last).collect();
-                let rows = (*width, &inputs[..], lam);
-                self.fold((pat, &places), rows, (op, neutral), Some(*exclusive), stm.span, out)?;
-                self.aliases(new, stm.span, out);
+                self.fold(stm, (*width, inputs, lam), (op, neutral), Some(*exclusive), dests, out)?;
             }
             Exp::If { cond, then, other } => self.branch(stm, *cond, [then, other], dests, out)?,
             Exp::Loop { params, form, body } => self.inner_loop(stm, params, form, body, out)?,
@@ -288,12 +278,7 @@ impl Generator<'_> {
                 self.aliases(new, stm.span, out);
             }
             Exp::Literal(elems, _) if stm.pat[0].ty.rank() == 1 && !elems.is_empty() => {
-                let (places, new) = self.places(&stm.pat, dests)?;
-                for (i, x) in elems.iter().enumerate() {
-                    let at = [&places[0].at[..], &[Atom::i64(i as i64)]].concat();
-                    self.write(&Region { at, ..places[0].clone() }, *x, stm.span, out)?;
-                }
-                self.aliases(new, stm.span, out);
+                self.literal(stm, elems, dests, out)?;
             }
             Exp::Atom(a) => {
                 if let Some(own) = a.var().and_then(|v| self.owned.get(&v).copied()) {
@@ -314,6 +299,23 @@ impl Generator<'_> {
             Exp::Call(..) if stm.pat.iter().all(|p| p.ty.is_scalar()) => out.push(stm.clone()),
             _ => return None,
         }
+        Some(())
+    }
+
+    /// Elements of a vector, one by one.
+    fn literal(
+        &mut self,
+        stm: &Stm,
+        elems: &[Atom],
+        dests: Vec<Option<Region>>,
+        out: &mut Vec<Stm>,
+    ) -> Option<()> {
+        let (places, new) = self.places(&stm.pat, dests)?;
+        for (i, x) in elems.iter().enumerate() {
+            let at = [&places[0].at[..], &[Atom::i64(i as i64)]].concat();
+            self.write(&Region { at, ..places[0].clone() }, *x, stm.span, out)?;
+        }
+        self.aliases(new, stm.span, out);
         Some(())
     }
 }

@@ -90,16 +90,20 @@ impl Generator<'_> {
     /// Reductions and scans (`exclusive` or not).
     pub(super) fn fold(
         &mut self,
-        (pat, places): (Vec<Param>, &[Region]),
+        stm: &Stm,
         rows: Rows<'_>,
         (op, neutral): (&Lambda, &[Atom]),
         exclusive: Option<bool>,
-        span: Span,
+        dests: Vec<Option<Region>>,
         out: &mut Vec<Stm>,
     ) -> Option<()> {
         let (width, _, lam) = rows;
         let k = neutral.len();
-        let mut made = self.rows(rows, places, span)?;
+        let (folded, rest) = stm.pat.split_at(if exclusive.is_some() { 0 } else { k });
+        let (places, new) = self.places(rest, dests[folded.len()..].to_vec())?;
+        let last = |t: &Type| Param { var: self.vars.fresh("last"), ty: t.clone() };
+        let pat = if exclusive.is_some() { op.ret.iter().map(last).collect() } else { folded.to_vec() };
+        let mut made = self.rows(rows, &places, stm.span)?;
         let (prefixes, others) = places.split_at(if exclusive.is_some() { k } else { 0 });
         let targets = others.iter().map(|p| Some(p.row(made.index)));
         let targets: Vec<Option<Region>> = vec![None; k].into_iter().chain(targets).collect();
@@ -110,9 +114,10 @@ impl Generator<'_> {
         made.fold(&op, neutral);
         made.combine(op, &lam.body.results[..k]);
         for (place, x) in prefixes.iter().zip(steps) {
-            self.write(&place.row(made.index), x, span, &mut made.code.stms)?;
+            self.write(&place.row(made.index), x, stm.span, &mut made.code.stms)?;
         }
         out.push(made.finish(width, pat, results));
+        self.aliases(new, stm.span, out);
         Some(())
     }
 
