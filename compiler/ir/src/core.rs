@@ -347,6 +347,11 @@ pub enum Exp {
 }
 
 impl Fun {
+    /// For functions that kernels call: the number of arrays that it updates. They are its last parameters, and what becomes of them its first results.
+    pub fn states(&self) -> usize {
+        self.ret.iter().take_while(|p| !p.ty.is_scalar()).count()
+    }
+
     /// True if a tape begins with each call of the function.
     pub fn begins_tape(&self) -> bool {
         self.body.stms.iter().any(|s| matches!(s.exp, Exp::Tape(_)))

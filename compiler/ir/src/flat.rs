@@ -22,7 +22,8 @@
 //! one buffer, so that only the latest may be used ([`crate::inplace`]).
 //!
 //! Recursion without parallelism stays inside a kernel: a body may `Call` the program's *local* functions. Calls nest as
-//! deep as the memory for them allows; beyond it they fail like a check.
+//! deep as the memory for them allows; beyond it they fail like a check. Arrays that a function updates are its last parameters, and the first results
+//! of its calls; they stay where they are.
 //!
 //! A scan may make something of its prefixes at once ([`After`]): code that sees them and everything the body has bound at the same
 //! position, whose results go where those of a map go. So what is done with a prefix needs no pass of its own.
@@ -45,8 +46,8 @@ use par_runtime::{CheckKind, Prim, Span, ValueType};
 #[allow(missing_docs)]
 pub struct Program {
     pub funs: Vec<Fun>,
-    /// Functions that kernels call: scalar code over scalars and flat arrays ([`crate::ty::Type::flat_array`]) with scalar results. `Call`s in
-    /// kernels and in these refer to this list.
+    /// Functions that kernels call: scalar code over scalars and flat arrays ([`crate::ty::Type::flat_array`]) with scalar results,
+    /// before which come the versions of its last parameters, if it updates them. `Call`s in kernels and in these refer to this list.
     pub locals: Vec<crate::core::Fun>,
     pub vars: Vars,
     /// Where statements come from; not printed.

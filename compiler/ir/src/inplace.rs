@@ -12,7 +12,7 @@
 //! buffer; a loop's array parameter keeps its buffer from iteration to iteration, and only what is a parameter may be updated in a
 //! loop.
 
-use crate::core::{Body, Exp, LoopForm, Param, Stm};
+use crate::core::{Body, Exp, Fun, LoopForm, Param, Stm};
 use crate::stack::deeper;
 use crate::ty::{Atom, Dim, Var};
 use std::collections::HashMap;
@@ -91,11 +91,45 @@ impl InPlace {
             Exp::Update { arr, value, .. } => self.update(&stm.pat[0], *arr, *value),
             Exp::If { then, other, .. } => self.branch(&stm.pat, then, other),
             Exp::Loop { params, form, body } => self.inner_loop(&stm.pat, params, form, body),
-            Exp::Call(_, args) if stm.pat.iter().all(|p| p.ty.is_scalar()) => {
-                args.iter().filter_map(|a| a.var()).try_for_each(|v| self.read(v))
-            }
+            Exp::Call(_, args) => self.call(&stm.pat, args),
             _ => Err("an operation is not sequential"),
         }
+    }
+
+    /// Checks that a function may run in place on its last parameters, so many, whose last versions are its first results.
+    pub fn allows_function(fun: &Fun, count: usize) -> Outcome {
+        let mut state = InPlace::default();
+        let Some(first) = fun.params.len().checked_sub(count) else {
+            return Err("a result is no version of a parameter");
+        };
+        fun.params[first..].iter().try_for_each(|p| state.own_param(p))?;
+        state.body(&fun.body)?;
+        let is_last = |(k, a): (usize, &Atom)| state.latest(*a) == Some(k);
+        match fun.body.results[..count].iter().enumerate().all(is_last) {
+            true => Ok(()),
+            false => Err("a result is no version of a parameter"),
+        }
+    }
+
+    /// A call: arrays among the results are the next versions of the last arguments.
+    fn call(&mut self, pat: &[Param], args: &[Atom]) -> Outcome {
+        let count = pat.iter().take_while(|p| !p.ty.is_scalar()).count();
+        let first = args.len().checked_sub(count);
+        let Some(first) = first.filter(|_| pat[count..].iter().all(|p| p.ty.is_scalar())) else {
+            return Err("a call results in arrays");
+        };
+        let buffers = self.results(&pat[..count], &args[first..])?;
+        if buffers.iter().flatten().any(|b| !self.writable[*b]) {
+            return Err("an update in a loop of what is not its state");
+        }
+        for v in args[..first].iter().filter_map(|a| a.var()) {
+            self.read(v)?;
+            if self.names.get(&v).is_some_and(|name| buffers.contains(&Some(name.buffer))) {
+                return Err("a function reads an array that it updates");
+            }
+        }
+        self.bind_results(&pat[..count], &buffers);
+        Ok(())
     }
 
     /// The array is still what it was, or nobody changes it.

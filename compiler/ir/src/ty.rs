@@ -200,6 +200,13 @@ impl Type {
         !self.is_desc() && self.dims.iter().all(|d| matches!(d, Dim::Size(_)))
     }
 
+    /// A scalar, or an array or descriptor that functions of kernels take: only the dimension behind the outermost may be ragged.
+    pub fn is_rows_of_scalars(&self) -> bool {
+        let rows = self.dims.iter().take(1).chain(self.dims.iter().skip(2));
+        let is_size = |d: &Dim| matches!(d, Dim::Size(_));
+        !self.is_acc() && rows.into_iter().all(is_size) && !(self.is_desc() && self.rank() > 1)
+    }
+
     /// A descriptor.
     pub fn is_desc(&self) -> bool {
         self.elem == Elem::Desc

@@ -35,7 +35,7 @@
 
 use crate::core::{
     apart, appended_rows, capacity, counters, counting, fuse, if_conversion, index_sets, merge, parameters,
-    results, sequential, simplify, strides, tiny,
+    results, sequential, simplify, state_calls, strides, tiny,
 };
 use crate::flat::{
     bulk, columns, host_invariants, in_place_loops, in_place_scatters, interchange, invariant_checks,
@@ -177,6 +177,13 @@ pub const STRIDES: CorePass = Pass {
     run: strides::run,
 };
 
+/// Functions that update arrays. It comes last: what it restores must not be moved, and calls in loops of one iteration must not be taken out.
+pub const STATE_CALLS: CorePass = Pass {
+    name: "state_calls",
+    description: "has recursive functions that update arrays take them and give them, each version once",
+    run: state_calls::run,
+};
+
 /// Passes over CORE, before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
 /// fused into the map that it should leave.
 pub const CORE_PASSES: &[CorePass] = &[
@@ -202,6 +209,7 @@ pub const CORE_PASSES: &[CorePass] = &[
     APART,
     STRIDES,
     SIMPLIFY,
+    STATE_CALLS,
 ];
 
 /// Dead code elimination. It comes first, since flattening makes an output of every scalar of a kernel, and after every pass

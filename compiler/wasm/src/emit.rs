@@ -89,10 +89,11 @@ impl<'p, 'k> Emitter<'p, 'k> {
             }
         }
         e.body(&fun.body)?;
-        fun.body.results.iter().try_for_each(|a| e.push_atom(a))?;
+        let states = fun.states();
+        fun.body.results[states..].iter().try_for_each(|a| e.push_atom(a))?;
         let ty = |p: &Param| if p.ty.is_scalar() { val_type(p.ty.prim()) } else { ValType::I32 };
         let types = |ps: &[Param]| ps.iter().map(ty).collect();
-        let (params, results) = (types(&fun.params), types(&fun.ret));
+        let (params, results) = (types(&fun.params), types(&fun.ret[states..]));
         Ok(crate::module::Body { params, results, locals: e.locals, code: e.code })
     }
 
@@ -489,13 +490,16 @@ impl<'p, 'k> Emitter<'p, 'k> {
         args.iter().try_for_each(|a| self.argument(a))?;
         let number = self.parts.local(f);
         self.code.push(I::Call(number));
+        // What the function updates is where it was.
+        let (arrays, pat): (Vec<&Param>, Vec<&Param>) = pat.iter().partition(|p| !p.ty.is_scalar());
         let locals: Vec<u32> = pat.iter().map(|p| self.local_for(p.ty.prim())).collect();
         self.emit(locals.iter().rev().map(|n| I::LocalSet(*n)));
         self.emit(change(-1));
         for (p, n) in pat.iter().zip(locals) {
             self.bind(p.var, Operand::Local(n), p.ty.prim());
         }
-        Ok(())
+        let olds = args[args.len() - arrays.len()..].iter().filter_map(|a| a.var());
+        arrays.into_iter().zip(olds).try_for_each(|(p, old)| self.same_array(p.var, old))
     }
 }
 

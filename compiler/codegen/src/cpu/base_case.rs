@@ -37,7 +37,7 @@ impl BaseCase {
     /// Of a function whose recursion may end at once.
     pub fn of(fun: &Fun) -> Option<BaseCase> {
         let way = Way::of(&fun.body, tuning::BASE_CASE_DEPTH);
-        let ret = fun.ret.iter().map(|p| clif_type(p.ty.prim())).collect();
+        let ret = fun.ret[fun.states()..].iter().map(|p| clif_type(p.ty.prim())).collect();
         way.ends().then_some(BaseCase { ret, way })
     }
 }

@@ -284,12 +284,14 @@ impl<'a> Emitter<'a> {
         self.array_results(stm)
     }
 
-    /// Binds the arrays that a branch or loop results in: they are where they were.
+    /// Binds the arrays that a branch, loop or call results in: they are where they were.
     fn array_results(&mut self, stm: &Stm) -> Result<(), Unsupported> {
+        let arrays = stm.pat.iter().filter(|p| !p.ty.is_scalar()).count();
         for (i, p) in stm.pat.iter().enumerate().filter(|(_, p)| !p.ty.is_scalar()) {
             let before = match &stm.exp {
                 Exp::If { then, .. } => then.results[i],
                 Exp::Loop { params, .. } => params[i].1,
+                Exp::Call(_, xs) => xs[xs.len() - arrays + i],
                 _ => return Err("a kernel body makes an array".into()),
             };
             self.same_place(p.var, &before)?;

@@ -60,7 +60,14 @@ impl Offsets {
             next += 8;
             Some(next - 8)
         };
-        let own = |f: &FunId| (*f, funs[f.0 as usize].params.iter().map(|_| word()).collect());
+        // What a function updates is bound as such, so it is no invariant.
+        let own = |f: &FunId| {
+            let fun = &funs[f.0 as usize];
+            let mut all: Vec<Option<i32>> = fun.params.iter().map(|_| word()).collect();
+            let first = all.len() - fun.states();
+            all[first..].fill(None);
+            (*f, all)
+        };
         let mut offsets = Offsets(ids.iter().map(own).collect());
         let mut calls = Vec::new();
         for f in ids {

@@ -25,7 +25,7 @@ use cranelift_module::{FuncId, Linkage, Module};
 use par_ir::core::{Body, Exp, Fun, FunId, Param, Stm};
 use par_ir::flat::Kernel;
 use par_ir::ty::Atom;
-use par_ir::{CheckKind, Span};
+use par_ir::{CheckKind, Span, Var};
 use par_runtime::plan::KernelCheck;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -40,6 +40,8 @@ pub struct Callee {
     pub params: Rc<Vec<(Param, Option<i32>)>>,
     /// Bytes of the frame.
     pub frame: u32,
+    /// The last parameters, so many, which are arrays that it updates.
+    states: usize,
 }
 
 /// Results of a local function: their types, and which are left in memory, each in eight bytes.
@@ -53,7 +55,7 @@ impl Returns {
     const REGISTERS: [usize; 2] = [6, 8];
 
     fn of(fun: &Fun) -> Returns {
-        let types: Vec<Type> = fun.ret.iter().map(|p| clif_type(p.ty.prim())).collect();
+        let types: Vec<Type> = fun.ret[fun.states()..].iter().map(|p| clif_type(p.ty.prim())).collect();
         let mut left = Returns::REGISTERS;
         let in_memory = types.iter().map(|ty| {
             let left = &mut left[usize::from(ty.is_float())];
@@ -99,6 +101,11 @@ impl Calls {
         Calls { callees, references, lowest: None, frame: None, returns: None, start: None, failed: None }
     }
 
+    /// True for a parameter that its function updates.
+    fn updates(&self, v: Var) -> bool {
+        self.callees.values().any(|c| c.params[c.params.len() - c.states..].iter().any(|(p, _)| p.var == v))
+    }
+
     /// True if anything is called.
     pub fn any(&self) -> bool {
         !self.callees.is_empty()
@@ -126,7 +133,8 @@ impl<M: Module> Compiler<'_, M> {
             // What is counted is counted by the function.
             let base_case = if self.counting { None } else { BaseCase::of(fun).map(Rc::new) };
             let id = id.map_err(|e| format!("{symbol}: {e:?}"))?;
-            callees.insert(*f, Callee { id, returns, base_case, params, frame: offsets.bytes() });
+            let (frame, states) = (offsets.bytes(), fun.states());
+            callees.insert(*f, Callee { id, returns, base_case, params, frame, states });
         }
         for f in funs {
             self.local(f, name, &callees, checks)?;
@@ -239,7 +247,11 @@ impl Emitter<'_> {
             if p.ty.is_scalar() {
                 self.bound.scalars.insert(p.var, *x);
             } else {
-                self.bound.arrays.insert(p.var, Base { address: *x, prim, changes: false });
+                let base = Base { address: *x, prim, changes: false };
+                match self.calls.updates(p.var) {
+                    true => self.own(p.var, base),
+                    false => _ = self.bound.arrays.insert(p.var, base),
+                }
             }
         }
     }

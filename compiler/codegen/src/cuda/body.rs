@@ -226,8 +226,14 @@ impl Bodies<'_> {
         self.text.line(format!("if (here.is_deep()) return {deep};"));
         let mut operands = vec!["here".to_string()];
         operands.extend(xs.iter().map(|x| self.atom(x)));
-        operands.extend(stm.pat.iter().map(|p| self.variable(p)));
+        let (arrays, scalars): (Vec<_>, Vec<_>) = stm.pat.iter().partition(|p| !p.ty.is_scalar());
+        operands.extend(scalars.into_iter().map(|p| self.variable(p)));
         self.text.line(format!("if (!{callee}({})) return false;", operands.join(", ")));
+        let state = &xs[xs.len() - arrays.len()..];
+        for (p, x) in arrays.into_iter().zip(state) {
+            let line = format!("{} = {};", self.variable(p), self.atom(x));
+            self.text.line(line);
+        }
         Ok(())
     }
 

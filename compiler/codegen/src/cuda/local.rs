@@ -31,12 +31,13 @@ fn function_name(i: usize, f: &Fun) -> String {
 
 fn head(b: &mut Bodies, i: usize, f: &Fun) -> String {
     let mut params = vec!["const par::Here& here".to_string()];
-    for p in &f.params {
-        // The function reads its arrays only.
-        let constant = if p.ty.is_scalar() { "" } else { "const " };
+    for (i, p) in f.params.iter().enumerate() {
+        // The function only reads its other arrays.
+        let constant = if p.ty.is_scalar() || i >= f.params.len() - f.states() { "" } else { "const " };
         params.push(format!("{constant}{}", b.declared(p)));
     }
-    params.extend(f.ret.iter().enumerate().map(|(i, p)| format!("{}& result{i}", ty(p.ty.prim()))));
+    let scalars = f.ret.iter().enumerate().skip(f.states());
+    params.extend(scalars.map(|(i, p)| format!("{}& result{i}", ty(p.ty.prim()))));
     format!("PAR_FUNCTION bool {}({})", b.locals[i], params.join(", "))
 }
 
@@ -69,7 +70,7 @@ impl Tail<'_> {
             }
             _ => {
                 b.stms(&body.stms)?;
-                for (i, x) in body.results.iter().enumerate() {
+                for (i, x) in body.results.iter().enumerate().skip(self.fun.states()) {
                     b.text.line(format!("result{i} = {};", atom(x, b.vars)));
                 }
                 b.text.line("return true;");
@@ -81,8 +82,12 @@ impl Tail<'_> {
     /// Starts again with other arguments.
     fn jump(&self, b: &mut Bodies, xs: &[Atom]) {
         for (i, (p, x)) in self.fun.params.iter().zip(xs).enumerate() {
-            let star = if p.ty.is_scalar() { "" } else { "*" };
-            b.text.line(format!("const {}{star} next{i} = {};", ty(p.ty.prim()), atom(x, b.vars)));
+            let (constant, star) = match p.ty.is_scalar() {
+                true => ("const ", ""),
+                false if i >= xs.len() - self.fun.states() => ("", "*"),
+                false => ("const ", "*"),
+            };
+            b.text.line(format!("{constant}{}{star} next{i} = {};", ty(p.ty.prim()), atom(x, b.vars)));
         }
         for (i, p) in self.fun.params.iter().enumerate() {
             b.text.line(format!("{} = next{i};", super::text::name(p.var, b.vars)));

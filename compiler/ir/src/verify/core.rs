@@ -182,7 +182,10 @@ impl Checker<'_> {
         ensure_count(&format!("{what}s"), types.len(), binders.len())?;
         let subst: Subst = binders.iter().map(|p| p.var).zip(values.iter().copied()).collect();
         for (p, ty) in binders.iter().zip(types) {
-            agree(what, ty, &p.ty.substituted(&subst), self.scope.vars)?;
+            match p.ty.is_flat_array() && same_kind(ty, &p.ty) {
+                true => {}
+                false => agree(what, ty, &p.ty.substituted(&subst), self.scope.vars)?,
+            }
         }
         Ok(())
     }
@@ -406,7 +409,9 @@ impl Checker<'_> {
         let values = fun.ret.iter().zip(pat).map(|(r, p)| (r.var, Atom::Var(p.var)));
         let subst: Subst = fun.params.iter().map(|p| p.var).zip(args.iter().copied()).chain(values).collect();
         for (p, r) in pat.iter().zip(&fun.ret) {
-            agree("result of the call", &r.ty.substituted(&subst), &p.ty, self.scope.vars)?;
+            if !(r.ty.is_flat_array() && same_kind(&r.ty, &p.ty)) {
+                agree("result of the call", &r.ty.substituted(&subst), &p.ty, self.scope.vars)?;
+            }
         }
         Ok(())
     }

@@ -11,7 +11,7 @@
 //!    What a scan does with its prefixes is scalar code with one parameter per prefix, which owns nothing.
 //! 8. Results of functions, arms and loops have the types that are bound; calls fit the function.
 //! 9. The parameters and results of an entry are its types' columns.
-//! 10. Local functions are scalar code with scalar results; their parameters are scalars and flat arrays. They and kernels call only local functions.
+//! 10. Local functions are scalar code with scalar results, and first those of their last parameters that they update; their parameters are scalars and flat arrays. They and kernels call only local functions.
 
 use super::core::Checker;
 use super::shape::same_kind;
@@ -66,7 +66,10 @@ impl FlatChecker<'_> {
     /// Invariant 10.
     fn local(&mut self, fun: &crate::core::Fun) -> Result {
         let is_scalar = |p: &CoreParam| p.ty.is_scalar() && !p.ty.is_desc();
-        ensure(fun.ret.iter().all(is_scalar), || "a local function has only scalar results".into())?;
+        let states = fun.ret.iter().take_while(|p| p.ty.is_flat_array()).count();
+        ensure(fun.ret[states..].iter().all(is_scalar), || {
+            "a result of a local function is no scalar".into()
+        })?;
         let passes = fun.params.iter().all(|p| is_scalar(p) || p.ty.is_flat_array());
         ensure(passes, || "a parameter of a local function is neither a scalar nor a flat array".into())?;
         for v in fun.bound() {
@@ -75,8 +78,7 @@ impl FlatChecker<'_> {
         let mut inner = Checker { funs: self.locals, scope: Scope::new(self.vars) };
         inner.params(&fun.params)?;
         kernel_body(&fun.body, self.vars)?;
-        // It owns nothing.
-        InPlace::default().body(&fun.body)?;
+        InPlace::allows_function(fun, states)?;
         let types = inner.open_body(&fun.body)?;
         inner.results("result", &fun.ret, &fun.body.results, &types)
     }
@@ -537,10 +539,8 @@ fn kernel_stm(stm: &CoreStm, vars: &Vars) -> Result {
         Exp::If { .. } | Exp::Loop { .. } => {
             stm.exp.bodies().into_iter().try_for_each(|b| kernel_body(b, vars))
         }
-        // What the call fits is checked with its types.
-        Exp::Call(..) => {
-            ensure(stm.pat.iter().all(|p| p.ty.is_scalar()), || "a call in a kernel gives an array".into())
-        }
+        // What the call fits is checked with its types, and what it updates with all of the body.
+        Exp::Call(..) => Ok(()),
         Exp::Update { at, .. } => {
             ensure_count("indices of an update", At::only_indices(at).map_or(0, |is| is.len()), 1)
         }

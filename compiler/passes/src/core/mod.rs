@@ -13,6 +13,7 @@ pub(crate) mod parameters;
 pub(crate) mod results;
 pub(crate) mod sequential;
 pub mod simplify;
+pub(crate) mod state_calls;
 pub(crate) mod strides;
 pub(crate) mod tiny;
 pub(crate) mod views;

@@ -43,6 +43,8 @@ impl Flattener<'_> {
             }
             return Ok(());
         }
+        let packed = self.with_packed_arguments(level, stm);
+        let stm = packed.as_ref().unwrap_or(stm);
         if self.runs_in_place(level, stm) {
             self.in_place(level, stm)
         } else if self.shapes.is_root(level) {
@@ -408,7 +410,7 @@ impl Flattener<'_> {
                     && self.sequential(body)
                     && !matches!(form, LoopForm::While(c) if !self.sequential(c))
             }
-            Exp::Call(fun, args) => self.calls_local(*fun, args),
+            Exp::Call(fun, args) => scalars() && self.calls_local(*fun, args),
             _ => false,
         }
     }

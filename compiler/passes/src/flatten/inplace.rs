@@ -47,7 +47,7 @@ impl Flattener<'_> {
             Exp::If { then, other, .. } => arrays && branch_roots(stm, then, other).is_some(),
             _ => false,
         };
-        fits && self.locals.has_all(&stm.exp)
+        fits && self.calls_in_place(&stm.exp)
     }
 
     /// A statement that [`is_in_place`], as a kernel of its own.
@@ -174,6 +174,15 @@ impl Flattener<'_> {
             (Exp::If { then: a, .. }, Exp::If { then: b, .. }) => (a.results.clone(), b.results.clone()),
             (Exp::Loop { params: a, .. }, Exp::Loop { params: b, .. }) => {
                 a.iter().zip(b).map(|(x, y)| (x.1, y.1)).unzip()
+            }
+            // The state comes last among arguments, first among results.
+            (Exp::Call(_, a), Exp::Call(_, b)) => {
+                let of_state = |args: &[Atom]| -> Vec<Atom> {
+                    let arrays = stm.pat.iter().take_while(|p| !p.ty.is_scalar()).count();
+                    let scalars = vec![Atom::i64(0); stm.pat.len() - arrays];
+                    args[args.len() - arrays..].iter().copied().chain(scalars).collect()
+                };
+                (of_state(a), of_state(b))
             }
             _ => unreachable!("nothing else results in versions of arrays"),
         };

@@ -26,11 +26,13 @@
 use super::ex::Ex;
 use super::host::Known;
 use super::kernel::Group;
-use super::nest::FDim;
+use super::nest::{FDim, LevelId};
 use super::rep::{Arr, Rep, Src};
 use super::sequential::sequential_version;
 use super::{Flattener, Own, Result};
-use par_ir::core::{Body, Exp, Fun, FunId, Param, Program};
+use par_ir::core::{Body, Exp, Fun, FunId, Param, Program, Stm};
+use par_ir::inplace::InPlace;
+use par_ir::visit::{Code as _, Subst};
 use par_ir::{Atom, Dim, Type, Var, Vars};
 use std::collections::{HashMap, HashSet};
 
@@ -54,7 +56,9 @@ impl Locals {
         while let Some(i) = funs.iter().position(|f| is_lost(f, &funs)) {
             funs[i] = None;
         }
-        let mut parallel: Vec<bool> = program.funs.iter().map(|f| has_operators(&f.body)).collect();
+        // What updates arrays does it one after the other.
+        let is_parallel = |f: &Fun| f.states() == 0 && has_operators(&f.body);
+        let mut parallel: Vec<bool> = program.funs.iter().map(is_parallel).collect();
         let calls_parallel = |f: &Fun, parallel: &[bool]| !all_calls(&f.body, &|g| !parallel[g.0 as usize]);
         while let Some(i) =
             (0..funs.len()).find(|i| !parallel[*i] && calls_parallel(&program.funs[*i], &parallel))
@@ -79,6 +83,11 @@ impl Locals {
         exp.bodies().into_iter().all(|b| all_calls(b, &|f| self.has(f) && has_scalars_only(self.source(f))))
     }
 
+    /// True if a function of kernels updates arrays.
+    fn has_state(&self, fun: FunId) -> bool {
+        self.source(fun).states() > 0
+    }
+
     /// A local function as scalar code of CORE.
     fn source(&self, fun: FunId) -> &Fun {
         self.funs[fun.0 as usize].as_ref().expect("a local function")
@@ -98,22 +107,34 @@ impl Locals {
 
 /// The function as scalar code, if it can be.
 fn scalar_version(fun: &Fun, vars: &mut Vars) -> Option<Fun> {
-    let scalars = fun.ret.iter().all(|p| p.ty.is_scalar() && is_passed(&p.ty));
-    if fun.entry.is_some() || !scalars || !fun.params.iter().all(|p| is_passed(&p.ty)) {
+    let states = fun.states();
+    let scalars = fun.ret[states..].iter().all(|p| p.ty.is_scalar() && p.ty.is_rows_of_scalars());
+    if fun.entry.is_some() || !scalars || !fun.params.iter().all(|p| p.ty.is_rows_of_scalars()) {
         return None;
     }
-    if !has_scalars_only(fun) && !operators_call(&fun.body) {
+    if states == 0 && !has_scalars_only(fun) && !operators_call(&fun.body) {
         return None;
     }
-    let body = if scalar_body(&fun.body) { fun.body.clone() } else { sequential_version(&fun.body, vars)? };
-    scalar_body(&body).then(|| Fun { body, ..fun.clone() })
+    let has_state = states > 0;
+    let body = match scalar_body(&fun.body, has_state) {
+        true => fun.body.clone(),
+        false => sequential_version(&fun.body, vars)?,
+    };
+    let fun = Fun { body, ..fun.clone() };
+    (scalar_body(&fun.body, has_state) && InPlace::allows_function(&fun, states).is_ok()).then_some(fun)
 }
 
-/// True for scalars, arrays and descriptors that functions of kernels take: only the dimension behind the outermost may be ragged.
-fn is_passed(ty: &Type) -> bool {
-    let is_size = |d: &Dim| matches!(d, Dim::Size(_));
-    let rows = ty.dims.iter().take(1).chain(ty.dims.iter().skip(2));
-    !ty.is_acc() && rows.into_iter().all(is_size) && !(ty.is_desc() && ty.rank() > 1)
+/// Parameters in FLAT for those in CORE, or arguments: where arrays that are updated begin comes before them.
+fn state_last<T>(mut all: Vec<Vec<T>>, states: usize) -> Vec<T> {
+    let state = all.split_off(all.len() - states);
+    let (mut rest, mut last): (Vec<T>, Vec<T>) = (all.into_iter().flatten().collect(), Vec::new());
+    for of_one in state {
+        let mut of_one = of_one.into_iter();
+        last.extend(of_one.next());
+        rest.extend(of_one);
+    }
+    rest.extend(last);
+    rest
 }
 
 /// The descriptor of a ragged array's rows: they start where its own do.
@@ -146,15 +167,17 @@ pub(crate) fn has_operators(body: &Body) -> bool {
     body.stms.iter().any(|s| s.exp.is_soac() || s.exp.bodies().into_iter().any(has_operators))
 }
 
-/// Scalar code and views of arrays, but for its calls.
-fn scalar_body(body: &Body) -> bool {
+/// Scalar code and views of arrays, but for its calls; with updates, if the function has state.
+fn scalar_body(body: &Body, has_state: bool) -> bool {
+    let gives_scalars = |s: &Stm| has_state || s.pat.iter().all(|p| p.ty.is_scalar());
     body.stms.iter().all(|s| match &s.exp {
-        Exp::Call(..) => s.pat.iter().all(|p| p.ty.is_scalar()),
+        Exp::Call(..) => gives_scalars(s),
         Exp::If { .. } | Exp::Loop { .. } => {
-            s.pat.iter().all(|p| p.ty.is_scalar()) && s.exp.bodies().into_iter().all(scalar_body)
+            gives_scalars(s) && s.exp.bodies().into_iter().all(|b| scalar_body(b, has_state))
         }
-        Exp::Slice { stride, .. } => stride.as_i64() == Some(1) && is_passed(&s.pat[0].ty),
-        Exp::Atom(_) | Exp::Index(..) => is_passed(&s.pat[0].ty),
+        Exp::Update { .. } => has_state,
+        Exp::Slice { stride, .. } => stride.as_i64() == Some(1) && s.pat[0].ty.is_rows_of_scalars(),
+        Exp::Atom(_) | Exp::Index(..) => s.pat[0].ty.is_rows_of_scalars(),
         _ => s.is_scalar(),
     })
 }
@@ -199,15 +222,77 @@ impl Flattener<'_> {
         self.locals.has(fun) && self.all_contiguous(fun, args)
     }
 
+    /// True if an expression calls only functions of scalars, or of what they update, without parallelism.
+    pub(crate) fn calls_in_place(&self, exp: &Exp) -> bool {
+        let fits = |f: FunId, args: &[Atom]| {
+            let locals = &self.locals;
+            locals.has(f)
+                && match locals.has_state(f) {
+                    true => self.all_contiguous(f, args),
+                    false => has_scalars_only(locals.source(f)),
+                }
+        };
+        let mut all = true;
+        exp.bodies().into_iter().for_each(|b| b.each_call(&mut |f, args| all &= fits(f, args)));
+        all
+    }
+
     /// True if a kernel may call a function with these arguments by its sequential version.
     pub(crate) fn calls_version(&self, fun: FunId, args: &[Atom]) -> bool {
         self.locals.has_version(fun) && self.all_contiguous(fun, args)
     }
 
-    /// True if the arrays among arguments are contiguous.
+    /// At the host, a statement whose calls of functions that update arrays are given packed copies of what is not contiguous, if there is such.
+    pub(crate) fn with_packed_arguments(&mut self, level: LevelId, stm: &Stm) -> Option<Stm> {
+        if !self.shapes.is_root(level) || !matches!(stm.exp, Exp::Loop { .. }) {
+            return None;
+        }
+        let mut roots: Vec<Var> = Vec::new();
+        let mut note = |fun: FunId, args: &[Atom]| {
+            if !self.locals.has(fun) || !self.locals.has_state(fun) {
+                return;
+            }
+            let fun = self.locals.source(fun);
+            let arrays = fun
+                .params
+                .iter()
+                .zip(args)
+                .take(args.len() - fun.states())
+                .filter(|(p, _)| !p.ty.is_scalar());
+            for (p, v) in arrays.filter_map(|(p, a)| Some((p, self.facts.views.root(a.var()?)))) {
+                let Some(ty) = self.types.get(&v).filter(|_| self.env.contains_key(&v)) else { continue };
+                if !self.is_contiguous(v, p.ty.rank()) {
+                    roots.extend(rows_of(ty));
+                    roots.push(v);
+                }
+            }
+        };
+        stm.exp.bodies().into_iter().for_each(|b| b.each_call(&mut note));
+        let mut seen = HashSet::new();
+        roots.retain(|v| seen.insert(*v));
+        let mut named = Subst::new();
+        let mut params = Vec::new();
+        for v in &roots {
+            let ty = self.types[v].substituted(&named);
+            let p = Param { var: self.builder.vars.fresh_like(*v), ty };
+            named.insert(*v, p.var.into());
+            params.push(p);
+        }
+        let operands: Vec<Atom> = roots.iter().map(|v| (*v).into()).collect();
+        let values = self.canonical(level, &operands);
+        let mut pat = self.canonical_params(level, &params);
+        for (p, a) in pat.iter_mut().zip(&values) {
+            p.var = a.var().expect("an array is a variable");
+        }
+        self.note_types(&params);
+        self.adopt_canonical(level, &params, &pat);
+        (!roots.is_empty()).then(|| stm.substituted(&named))
+    }
+
+    /// True if the arrays among arguments are contiguous, besides those that are state.
     fn all_contiguous(&self, fun: FunId, args: &[Atom]) -> bool {
-        let params = &self.facts.source.funs[fun.0 as usize].params;
-        params.iter().zip(args).all(|(p, a)| match a {
+        let fun = &self.facts.source.funs[fun.0 as usize];
+        fun.params.iter().zip(args).take(args.len() - fun.states()).all(|(p, a)| match a {
             Atom::Var(v) if !p.ty.is_scalar() => self.is_contiguous(self.facts.views.root(*v), p.ty.rank()),
             _ => true,
         })
@@ -236,25 +321,23 @@ impl Flattener<'_> {
 
     /// A call in a kernel.
     pub(crate) fn local_call(&mut self, g: &mut Group, fun: FunId, args: &[Atom]) -> Exp {
-        let params = &self.facts.source.funs[fun.0 as usize].params;
+        let Fun { params, .. } = &self.facts.source.funs[fun.0 as usize];
         let mut given = Vec::with_capacity(args.len());
         for (p, a) in params.iter().zip(args) {
-            match self.rep(*a) {
+            given.push(match self.rep(*a) {
                 Rep::Array(Arr { src, start, stride: None, .. }) if !p.ty.is_scalar() => {
                     let data = match src {
                         Src::Data(data, _) => data,
                         Src::Desc(d) => self.builder.offsets(d),
                         _ => unreachable!("it is contiguous"),
                     };
-                    given.push(data.into());
-                    if rows_of(&p.ty).is_none() {
-                        given.push(self.eval_checked(g, &start));
-                    }
+                    let start = rows_of(&p.ty).is_none().then(|| self.eval_checked(g, &start));
+                    std::iter::once(data.into()).chain(start).collect()
                 }
-                _ => given.push(self.eval_atom(g, *a)),
-            }
+                _ => vec![self.eval_atom(g, *a)],
+            });
         }
-        Exp::Call(self.locals.call(fun), given)
+        Exp::Call(self.locals.call(fun), state_last(given, self.locals.source(fun).states()))
     }
 
     /// The functions that kernels call, in the order of their numbers.
@@ -274,15 +357,25 @@ impl Flattener<'_> {
         g.is_function = true;
         let (mut params, mut body) = (Vec::new(), Body::default());
         let of_host = self.open_block(|f| {
-            params = fun.params.iter().flat_map(|p| f.local_params(&mut g, p)).collect();
+            let all = fun.params.iter().map(|p| f.local_params(&mut g, p)).collect();
+            params = state_last(all, fun.states());
+            params
+                .iter()
+                .filter(|p| !p.ty.is_scalar())
+                .for_each(|p| _ = g.arrays.insert(p.var, p.ty.clone()));
             body = f.nested(&mut g, |f, g| {
                 f.scalar_stms(g, &fun.body.stms)?;
-                Ok(f.eval_atoms(g, &fun.body.results))
+                Ok(fun.body.results.iter().map(|a| f.local_atom(g, *a)).collect())
             })?;
             Ok(())
         })?;
         assert!(of_host.stms.is_empty(), "internal error in flatten: a local function needs the host");
-        Ok(Fun { params, body, ..fun })
+        let in_flat = |p: Param| match p.ty.is_scalar() {
+            true => p,
+            false => Param { ty: Type::flat_array(p.ty.prim()), ..p },
+        };
+        let ret = fun.ret.iter().cloned().map(in_flat).collect();
+        Ok(Fun { params, ret, body, ..fun })
     }
 
     /// The parameters in FLAT for one of CORE.
