@@ -92,7 +92,7 @@ pub const COUNTERS: CorePass = Pass {
 /// Known parameters of functions. Before everything that asks for sizes.
 pub const PARAMETERS: CorePass = Pass {
     name: "parameters",
-    description: "removes function parameters that are the same constant in all calls",
+    description: "removes function parameters that are the same constant, or another one, in all calls",
     run: parameters::run,
 };
 

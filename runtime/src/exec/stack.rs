@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 
 /// Bytes whose memory is kept for the next run.
-const KEPT: usize = 128 << 10;
+const KEPT: usize = 1 << 20;
 
 thread_local! {
     static STACK: RefCell<Option<Stack>> = const { RefCell::new(None) };

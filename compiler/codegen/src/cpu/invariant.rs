@@ -10,13 +10,25 @@
 //! ```
 //!
 //! The first iteration does this if there is one, unless a check that stays stands before it: that may guard what is read, and would fail first.
+//!
+//! A check of the counter itself, if it is all that may fail, is made for the last iteration: the first one that fails is that of the size.
+//!
+//! ```text
+//! loop (…) for i < n {                     if 0 < n {
+//!     check (i < m) bounds (i, m)              check (n <= m) bounds (m, m)
+//!     y = ys[i]                    ==>         loop (…) for i < n {
+//!     … }                                          y = ys[i]
+//!                                                  … } }
+//! ```
 
-use super::emit::{Base, Emitter};
+use super::emit::{Base, Emitter, Unsupported};
 use super::scatter::reads;
-use par_ir::Var;
+use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::effects::Effects;
+use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::visit::Code;
+use par_ir::{Atom, CheckKind, Prim, Span, Var};
 use std::collections::{HashMap, HashSet};
 
 /// Statements of a loop's body that may stand before the loop, and the body without them; none if there is nothing to gain. `varies` are the
@@ -54,7 +66,38 @@ impl Walk<'_> {
     }
 }
 
+/// A check that a counter is below a size.
+pub struct CounterCheck {
+    pub size: Atom,
+    pub span: Span,
+}
+
+/// The only effect of a body, if that is a check of the loop's counter, and the body without it.
+pub fn counter_check(body: &Body, index: Var) -> Option<(CounterCheck, Body)> {
+    let at = body.stms.iter().position(Stm::has_effect)?;
+    let Exp::Check { cond, kind: CheckKind::Bounds, args } = &body.stms[at].exp else { return None };
+    let [i, size] = args[..] else { return None };
+    let bound = body.bound();
+    let is_inside = |a: &Atom| a.var().is_some_and(|v| v == index || bound.contains(&v));
+    let less = Exp::Prim(PrimOp::Cmp(CmpOp::Lt, Prim::I64), vec![i, size]);
+    let asks = body.stms[..at].iter().any(|s| s.exp == less && *cond == s.pat[0].var.into());
+    let is_only = !body.stms[at + 1..].iter().any(Stm::has_effect);
+    if i != index.into() || is_inside(&size) || !asks || !is_only {
+        return None;
+    }
+    let mut rest = body.clone();
+    let span = rest.stms.remove(at).span;
+    Some((CounterCheck { size, span }, rest))
+}
+
 impl Emitter<'_> {
+    /// Fails unless a counter below `end` is inside.
+    pub fn check_counter(&mut self, check: &CounterCheck, end: Value) -> Result<(), Unsupported> {
+        let size = self.atom(&check.size)?;
+        let inside = self.b.ins().icmp(IntCC::SignedLessThanOrEqual, end, size);
+        self.check(inside, &CheckKind::Bounds, &[check.size; 2], &[size; 2], check.span)
+    }
+
     /// As [`split`], in a function that does not count what it does.
     pub fn invariant(&self, body: &Body, varies: HashSet<Var>) -> Option<(Vec<Stm>, Body)> {
         if self.counting { None } else { split(body, varies, &self.bound.arrays) }

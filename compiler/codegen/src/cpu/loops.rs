@@ -3,6 +3,7 @@
 use super::chains::chains;
 use super::decided;
 use super::emit::{Emitter, Unsupported, args};
+use super::invariant::counter_check;
 use super::lanes::{self, Segments};
 use crate::work;
 use cranelift::prelude::*;
@@ -152,6 +153,15 @@ impl<'a> Emitter<'a> {
         in_groups: bool,
     ) -> Result<Vec<Value>, Unsupported> {
         let Counted { params, form, index, less, is_widened, .. } = counted;
+        if !self.counting
+            && *less == IntCC::SignedLessThan
+            && let Some((check, rest)) = counter_check(body, *index)
+        {
+            return self.guarded(*less, (first, end), state, |e| {
+                e.check_counter(&check, end)?;
+                e.straight_loop(counted, &rest, (first, end), state, in_groups)
+            });
+        }
         let groups = lanes::iterations(params, form, body, self.fresh, self.width)
             .filter(|_| in_groups && !self.counting);
         let folds =

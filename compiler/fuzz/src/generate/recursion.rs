@@ -42,7 +42,7 @@ fn local(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
 impl Gen {
     pub(super) fn declare_recursive(&mut self, size: u32) {
         let name = format!("r{}", self.funs.len());
-        match self.rng.below(11) {
+        match self.rng.below(13) {
             0 | 1 => self.counting(&name, size),
             2 => self.mutual(&name, size),
             3 | 4 => self.ending(&name, size),
@@ -51,6 +51,8 @@ impl Gen {
             7 => self.looping(&name, size),
             8 => self.reading(&name, size),
             9 => self.walking(&name, size),
+            10 => self.marking(&name, size),
+            11 => self.trying(&name, size),
             _ => self.sorting(&name, size),
         }
     }
@@ -251,6 +253,54 @@ impl Gen {
             let rest = g.with(&[(&r, &ret)], |g| g.exp(&ret, share));
             let calls = format!("let {row} = {rows}[{v} % length {rows}] let {r} = {over} in {rest}");
             format!("if {k} <= 0 || null {rows} then {base} else {calls}")
+        });
+        self.declare(name, params, ret, true, text);
+    }
+
+    /// Updates an array and gives it back.
+    fn marking(&mut self, name: &str, size: u32) {
+        let prim = Ty::Prim(*self.rng.pick(&[Prim::I64, Prim::I32, Prim::F64]));
+        let (params, ret) = (vec![I64, array(prim.clone()), I64], array(prim.clone()));
+        let text = self.function("def", name, &params, &ret, |g| {
+            let names = g.names();
+            let [k, a, i] = &names[..] else { unreachable!("three parameters") };
+            let (b, u, x) = (g.name(), g.name(), g.exp(&prim, size / 4));
+            let call = format!("{name} ({k} - 1) {b} ({i} + {u})");
+            let calls = match g.rng.below(4) {
+                0 => format!("loop {b} for {u} < 2 do {call}"),
+                1 => format!("loop {b} for {u} < 2 do if {b}[{u} % length {b}] == {x} then {b} else {call}"),
+                2 => format!("let {b} = {name} ({k} - 1) {b} {i} in {name} ({k} - 1) {b} ({i} + 1)"),
+                _ => format!("let {u} = {k} let {b} = {call} in {b} with [0] = {b}[{k} % length {b}] + {x}"),
+            };
+            format!(
+                "if {k} <= 0 || null {a} then {a} else let {b} = {a} with [{i} % length {a}] = {x} in {calls}"
+            )
+        });
+        self.declare(name, params, ret, true, text);
+    }
+
+    /// Updates an array for its calls, and uses what it was before again.
+    fn trying(&mut self, name: &str, size: u32) {
+        let (prim, ret) =
+            (Ty::Prim(*self.rng.pick(&[Prim::I64, Prim::F64])), self.rng.pick(&[I64, BOOL]).clone());
+        let params = vec![I64, array(prim.clone()), I64];
+        let text = self.function("def", name, &params, &ret, |g| {
+            let names = g.names();
+            let [k, a, i] = &names[..] else { unreachable!("three parameters") };
+            let (b, r, s, base, x) = (g.name(), g.name(), g.name(), g.exp(&ret, size / 4), g.exp(&prim, size / 6));
+            let next = match g.rng.below(3) {
+                0 => format!("{a} with [{i} % length {a}] = {x}"),
+                1 => format!("{a} with [{i} % length {a}] = {a}[0] with [0] = {a}[{i} % length {a}]"),
+                _ => format!("if {i} % 2 == 0 then {a} else {a} with [0] = {x}"),
+            };
+            let second = match g.rng.below(3) {
+                0 => format!("{name} ({k} - 1) {a} ({i} + 1)"),
+                1 => format!("{name} ({k} - 1) {b} ({i} + 1)"),
+                _ => format!("loop {s} = {r} for {r} < 2 do if {a}[0] == {x} then {s} else {name} ({k} - 1) ({a} with [0] = {x}) {r}"),
+            };
+            let rest = g.with(&[(&r, &ret), (&s, &ret)], |g| g.exp(&ret, size / 4));
+            let calls = format!("let {b} = {next} let {r} = {name} ({k} - 1) {b} {i} let {s} = {second} in {rest}");
+            format!("if {k} <= 0 || null {a} then {base} else {calls}")
         });
         self.declare(name, params, ret, true, text);
     }

@@ -1,13 +1,13 @@
-//! Removes function parameters that are the same constant in all calls.
+//! Removes function parameters that are the same constant, or the same as an earlier one, in all calls.
 //!
 //! ```text
-//! fun f (n, m, xs: [n][m]f32) { … call f (n, m, xs) … }        call f (k, 3, ys)
+//! fun f (n, m, l, xs: [n][m]f32, ys: [l]f32) { … call f (n, m, l, xs, ys) … }        call f (k, 3, k, xs, ys)
 //!
-//! fun f (n, xs: [n][3]f32) { … call f (n, xs) … }              call f (k, ys)
+//! fun f (n, xs: [n][3]f32, ys: [n]f32) { … call f (n, xs, ys) … }                    call f (k, xs, ys)
 //! ```
 //!
 //! Sizes are parameters of recursive functions, and lowering does not know what they are. Arrays of a few elements can be scalars where it
-//! is known how many there are.
+//! is known how many there are, and sizes that are the same need no check.
 
 use par_ir::Atom;
 use par_ir::Var;
@@ -19,16 +19,55 @@ use std::collections::HashMap;
 /// In all functions but entry points.
 pub fn run(program: &mut Program) {
     let known = known_parameters(program);
-    if known.iter().flatten().all(|k| k.constant().is_none()) {
+    let same = same_parameters(program);
+    let value = |f: usize, i: usize| {
+        let first = same[f][i];
+        let earlier = || (first != i).then(|| program.funs[f].params[first].var.into());
+        known[f][i].constant().or_else(earlier)
+    };
+    let values = |f: usize| (0..program.funs[f].params.len()).map(|i| value(f, i)).collect();
+    let values: Vec<Vec<Option<Atom>>> = (0..program.funs.len()).map(values).collect();
+    if values.iter().flatten().all(Option::is_none) {
         return;
     }
-    for (fun, own) in program.funs.iter_mut().zip(&known) {
-        drop_from_calls(&mut fun.body, &known);
-        let constants = fun.params.iter().zip(own).filter_map(|(p, k)| Some((p.var, k.constant()?)));
-        let constants: Subst = constants.collect();
-        fun.body.substitute(&constants);
-        fun.params.retain(|p| !constants.contains_key(&p.var));
-        fun.params.iter_mut().chain(&mut fun.ret).for_each(|p| p.ty = p.ty.substituted(&constants));
+    for (fun, own) in program.funs.iter_mut().zip(&values) {
+        drop_from_calls(&mut fun.body, &values);
+        let dropped = fun.params.iter().zip(own).filter_map(|(p, a)| Some((p.var, (*a)?)));
+        let dropped: Subst = dropped.collect();
+        fun.body.substitute(&dropped);
+        fun.params.retain(|p| !dropped.contains_key(&p.var));
+        fun.params.iter_mut().chain(&mut fun.ret).for_each(|p| p.ty = p.ty.substituted(&dropped));
+    }
+}
+
+/// Per function and parameter, the first scalar parameter that has the same value in all calls: itself, if there is no other. Those that are equal
+/// in one round are equal in the calls that functions make of themselves.
+fn same_parameters(program: &Program) -> Vec<Vec<usize>> {
+    let first_like = |f: &Fun| -> Vec<usize> {
+        let like = |i: usize| {
+            let ty = &f.params[i].ty;
+            let is_like = |j: &usize| ty.is_scalar() && f.entry.is_none() && f.params[*j].ty == *ty;
+            (0..i).find(is_like).unwrap_or(i)
+        };
+        (0..f.params.len()).map(like).collect()
+    };
+    let mut same: Vec<Vec<usize>> = program.funs.iter().map(first_like).collect();
+    loop {
+        let before = same.clone();
+        for (fun, own) in program.funs.iter().zip(&before) {
+            let named: HashMap<Var, Var> =
+                fun.params.iter().zip(own).map(|(p, first)| (p.var, fun.params[*first].var)).collect();
+            let value = |a: &Atom| a.var().and_then(|v| named.get(&v)).map_or(*a, |v| (*v).into());
+            fun.body.each_call(&mut |callee, args| {
+                let classes = &mut same[callee.0 as usize];
+                let old = classes.clone();
+                let is_same = |i: usize, j: &usize| old[*j] == old[i] && value(&args[*j]) == value(&args[i]);
+                (0..args.len()).for_each(|i| classes[i] = (0..i).find(|j| is_same(i, j)).unwrap_or(i));
+            });
+        }
+        if same == before {
+            return same;
+        }
     }
 }
 
@@ -81,12 +120,12 @@ fn known_parameters(program: &Program) -> Vec<Vec<Known>> {
     }
 }
 
-fn drop_from_calls(body: &mut Body, known: &[Vec<Known>]) {
+fn drop_from_calls(body: &mut Body, values: &[Vec<Option<Atom>>]) {
     for stm in &mut body.stms {
         if let Exp::Call(fun, args) = &mut stm.exp {
-            let mut parameters = known[fun.0 as usize].iter();
-            args.retain(|_| parameters.next().is_some_and(|k| k.constant().is_none()));
+            let mut parameters = values[fun.0 as usize].iter();
+            args.retain(|_| parameters.next().is_some_and(Option::is_none));
         }
-        deeper(|| stm.exp.for_each_body_mut(|b| drop_from_calls(b, known)));
+        deeper(|| stm.exp.for_each_body_mut(|b| drop_from_calls(b, values)));
     }
 }
