@@ -315,7 +315,7 @@ fn functions_of_kernels() {
     let rows = "(ys_10: [0i64][2i64]f32, i_11: i64) -> (o_12: f32) { in (0.0f32) }";
     rejected(with(rows, "xs_1, p_4"), "neither a scalar nor a flat array");
     let gives = "(ys_10: [0i64]f32, i_11: i64) -> (o_12: [0i64]f32) { in (ys_10) }";
-    rejected(with(gives, "xs_1, p_4"), "only scalar results");
+    rejected(with(gives, "xs_1, p_4"), "no version of a parameter");
     let writes = "(ys_10: [0i64]f32, i_11: i64) -> (o_12: f32) { let (z_13: [0i64]f32) = ys_10 with [i_11] = 1.0f32 in (1.0f32) }";
     rejected(with(writes, "xs_1, p_4"), "not owned");
 }

@@ -9,16 +9,18 @@ use par_passes::pass::STATE_CALLS;
 fn function(ret: &str, body: &str, call: &str) -> String {
     transformed(
         &format!(
-            "fun f@0 (%n: i64, %xs: [%n]i64, %i: i64) -> ({ret}) {{
-               {body}
-             }}
-             fun main@1 (%m: i64) -> (%r9: i64)
-               entry main (m: i64) -> i64
+            "fun main@0 (%some: i64) -> (%r9: i64)
+               entry main (some: i64) -> i64
              {{
+               let (%few: i64) = min.i64 (%some, 4i64)
+               let (%m: i64) = max.i64 (%few, 0i64)
                let (%zs: [%m]i64) = replicate (%m, 0i64)
                {call}
                let (%r8: i64) = add.i64 (%r7, 1i64)
                in (%r8)
+             }}
+             fun f@1 (%n: i64, %xs: [%n]i64, %i: i64) -> ({ret}) {{
+               {body}
              }}"
         ),
         &[STATE_CALLS],
@@ -30,14 +32,14 @@ const TRIED: &str = "let (%end: bool) = eq.i64 (%i, %n)
   let (%j: i64) = add.i64 (%i, 1i64)
   let (%sum: i64) = if %end then { in (%i) } else {
     let (%ys: [%n]i64) = %xs with [%i] = 5i64
-    let (%a: i64) = call @0 (%n, %ys, %j)
-    let (%b: i64) = call @0 (%n, %xs, %j)
+    let (%a: i64) = call @1 (%n, %ys, %j)
+    let (%b: i64) = call @1 (%n, %xs, %j)
     let (%c: i64) = add.i64 (%a, %b)
     in (%c)
   }
   in (%sum)";
 
-const CALL: &str = "let (%r7: i64) = call @0 (%m, %zs, 0i64)";
+const CALL: &str = "let (%r7: i64) = call @1 (%m, %zs, 0i64)";
 
 #[test]
 fn what_is_used_again_is_restored() {
@@ -51,13 +53,13 @@ fn arrays_that_are_given_back_are_not_restored() {
       let (%last: [%n]i64) = if %end then { in (%xs) } else {
         let (%ys: [%n]i64) = %xs with [%i] = 5i64
         let (%out: [%n]i64) = loop (%zs2: [%n]i64 = %ys) for %k: i64 < 2i64 do {
-          let (%us: [%n]i64) = call @0 (%n, %zs2, %j)
+          let (%us: [%n]i64) = call @1 (%n, %zs2, %j)
           in (%us)
         }
         in (%out)
       }
       in (%last)";
-    let call = "let (%vs: [%m]i64) = call @0 (%m, %zs, 0i64)
+    let call = "let (%vs: [%m]i64) = call @1 (%m, %zs, 0i64)
       let (%r7: i64) = %vs[0i64]";
     assert_shows!(function("%r: [%n]i64", marked, call));
 }

@@ -43,15 +43,18 @@ pub fn run(program: &mut Program) {
 /// Per function and parameter, the first scalar parameter that has the same value in all calls: itself, if there is no other. Those that are equal
 /// in one round are equal in the calls that functions make of themselves.
 fn same_parameters(program: &Program) -> Vec<Vec<usize>> {
-    let first_like = |f: &Fun| -> Vec<usize> {
+    let mut called = vec![false; program.funs.len()];
+    program.funs.iter().for_each(|f| f.body.each_call(&mut |g, _| called[g.0 as usize] = true));
+    let first_like = |(f, is_called): (&Fun, &bool)| -> Vec<usize> {
         let like = |i: usize| {
             let ty = &f.params[i].ty;
-            let is_like = |j: &usize| ty.is_scalar() && f.entry.is_none() && f.params[*j].ty == *ty;
+            let is_like =
+                |j: &usize| *is_called && ty.is_scalar() && f.entry.is_none() && f.params[*j].ty == *ty;
             (0..i).find(is_like).unwrap_or(i)
         };
         (0..f.params.len()).map(like).collect()
     };
-    let mut same: Vec<Vec<usize>> = program.funs.iter().map(first_like).collect();
+    let mut same: Vec<Vec<usize>> = program.funs.iter().zip(&called).map(first_like).collect();
     loop {
         let before = same.clone();
         for (fun, own) in program.funs.iter().zip(&before) {
