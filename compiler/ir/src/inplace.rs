@@ -15,6 +15,7 @@
 use crate::core::{Body, Exp, Fun, LoopForm, Param, Stm};
 use crate::stack::deeper;
 use crate::ty::{Atom, Dim, Var};
+use crate::visit::Code;
 use std::collections::HashMap;
 
 /// Why a body may not update in place.
@@ -38,6 +39,8 @@ pub struct InPlace {
     latest: Vec<usize>,
     writable: Vec<bool>,
     versions: usize,
+    /// Parallel operators that result in scalars are allowed: they can be loops.
+    operators: bool,
 }
 
 impl InPlace {
@@ -92,19 +95,30 @@ impl InPlace {
             Exp::If { then, other, .. } => self.branch(&stm.pat, then, other),
             Exp::Loop { params, form, body } => self.inner_loop(&stm.pat, params, form, body),
             Exp::Call(_, args) => self.call(&stm.pat, args),
+            exp if self.operators && exp.is_soac() && stm.pat.iter().all(|p| p.ty.is_scalar()) => {
+                stm.free().into_iter().try_for_each(|v| self.read(v))
+            }
             _ => Err("an operation is not sequential"),
         }
     }
 
     /// Checks that a function may run in place on its last parameters, so many, whose last versions are its first results.
     pub fn allows_function(fun: &Fun, count: usize) -> Outcome {
-        let mut state = InPlace::default();
+        InPlace::default().function(fun, count)
+    }
+
+    /// The same if parallel operators that result in scalars are made loops.
+    pub fn allows_with_loops(fun: &Fun, count: usize) -> Outcome {
+        InPlace { operators: true, ..InPlace::default() }.function(fun, count)
+    }
+
+    fn function(mut self, fun: &Fun, count: usize) -> Outcome {
         let Some(first) = fun.params.len().checked_sub(count) else {
             return Err("a result is no version of a parameter");
         };
-        fun.params[first..].iter().try_for_each(|p| state.own_param(p))?;
-        state.body(&fun.body)?;
-        let is_last = |(k, a): (usize, &Atom)| state.latest(*a) == Some(k);
+        fun.params[first..].iter().try_for_each(|p| self.own_param(p))?;
+        self.body(&fun.body)?;
+        let is_last = |(k, a): (usize, &Atom)| self.latest(*a) == Some(k);
         match fun.body.results[..count].iter().enumerate().all(is_last) {
             true => Ok(()),
             false => Err("a result is no version of a parameter"),

@@ -177,11 +177,19 @@ pub const STRIDES: CorePass = Pass {
     run: strides::run,
 };
 
-/// Functions that update arrays. It comes last: what it restores must not be moved, and calls in loops of one iteration must not be taken out.
+/// Functions that update arrays. Before independent calls are merged, for calls that update one array are not; and at the end, when what reductions are over is
+/// fused with them.
 pub const STATE_CALLS: CorePass = Pass {
     name: "state_calls",
     description: "has recursive functions that update arrays take them and give them, each version once",
     run: state_calls::run,
+};
+
+/// Calls of functions that update arrays. It comes last: loops of one iteration would be written out.
+pub const STATE_LOOPS: CorePass = Pass {
+    name: "state_loops",
+    description: "makes loops of one iteration of calls of functions that update arrays",
+    run: state_calls::in_loops,
 };
 
 /// Passes over CORE, before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
@@ -192,6 +200,7 @@ pub const CORE_PASSES: &[CorePass] = &[
     PARAMETERS,
     SIMPLIFY,
     RESULTS,
+    STATE_CALLS,
     MERGE,
     APPENDED_ROWS,
     CAPACITY,
@@ -210,6 +219,7 @@ pub const CORE_PASSES: &[CorePass] = &[
     STRIDES,
     SIMPLIFY,
     STATE_CALLS,
+    STATE_LOOPS,
 ];
 
 /// Dead code elimination. It comes first, since flattening makes an output of every scalar of a kernel, and after every pass

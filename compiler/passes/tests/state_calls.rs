@@ -3,7 +3,7 @@
 mod common;
 
 use common::transformed;
-use par_passes::pass::STATE_CALLS;
+use par_passes::pass::{STATE_CALLS, STATE_LOOPS};
 
 /// A function of an array and a number, and its caller.
 fn function(ret: &str, body: &str, call: &str) -> String {
@@ -23,7 +23,7 @@ fn function(ret: &str, body: &str, call: &str) -> String {
                {body}
              }}"
         ),
-        &[STATE_CALLS],
+        &[STATE_CALLS, STATE_LOOPS],
     )
 }
 

@@ -272,6 +272,7 @@ impl Linear<'_> {
         }
     }
 
+    /// A branch, with further results for the state that its arms update and restore.
     fn branch(&mut self, stm: &Stm, code: &mut Vec<Stm>) -> Option<()> {
         let Exp::If { cond, then, other } = &stm.exp else { return None };
         let outside = (self.states.clone(), self.names.clone());
@@ -323,17 +324,13 @@ impl Linear<'_> {
         Some(())
     }
 
-    fn repeat(&mut self, stm: &Stm, code: &mut Vec<Stm>) -> Option<()> {
-        let Exp::Loop { params, form, body } = &stm.exp else { return None };
-        let of: Vec<Option<usize>> = params.iter().map(|(_, init)| self.state_of(init)).collect();
-        let mut state: Vec<(Param, Atom)> = params.clone();
-        for ((_, init), _) in state.iter_mut().zip(&of).filter(|(_, s)| s.is_some()) {
-            *init = self.whole(init.var()?, code)?.into();
-        }
-        let outside = (self.states.clone(), self.names.clone());
-        (self.states, self.names) = self.inside();
-        // Each state has a variable of its own inside.
-        let mut more: Vec<(usize, Param, usize)> = Vec::new();
+    /// Gives each state a variable of its own in an iteration: a parameter of the loop, or a further one, which comes with the number of its content.
+    fn enter_iteration(
+        &mut self,
+        params: &[(Param, Atom)],
+        of: &[Option<usize>],
+    ) -> Vec<(usize, Param, usize)> {
+        let mut more = Vec::new();
         for k in 0..self.states.len() {
             match of.iter().position(|s| *s == Some(k)) {
                 Some(i) => {
@@ -344,22 +341,36 @@ impl Linear<'_> {
                     let like = self.latest(k).var;
                     let p = Param { var: self.vars.fresh_like(like), ty: self.states[k].ty.clone() };
                     self.rename(k, p.var);
-                    let id = self.latest(k).id;
-                    more.push((k, p, id));
+                    more.push((k, p, self.latest(k).id));
                 }
             }
         }
-        let form = match form {
-            LoopForm::While(cond) => {
-                if self.has_updates(cond) {
-                    return None;
-                }
-                let mut stms = Vec::new();
-                self.stms(&cond.stms, &mut stms)?;
-                LoopForm::While(Body { stms, results: cond.results.clone() })
-            }
-            counted => counted.clone(),
-        };
+        more
+    }
+
+    /// How a loop goes on, in terms of the versions of an iteration. A condition updates nothing.
+    fn form(&mut self, form: &LoopForm) -> Option<LoopForm> {
+        let LoopForm::While(cond) = form else { return Some(form.clone()) };
+        if self.has_updates(cond) {
+            return None;
+        }
+        let mut stms = Vec::new();
+        self.stms(&cond.stms, &mut stms)?;
+        Some(LoopForm::While(Body { stms, results: cond.results.clone() }))
+    }
+
+    /// A loop, with further variables for the state that its iterations update and restore.
+    fn repeat(&mut self, stm: &Stm, code: &mut Vec<Stm>) -> Option<()> {
+        let Exp::Loop { params, form, body } = &stm.exp else { return None };
+        let of: Vec<Option<usize>> = params.iter().map(|(_, init)| self.state_of(init)).collect();
+        let mut state: Vec<(Param, Atom)> = params.clone();
+        for ((_, init), _) in state.iter_mut().zip(&of).filter(|(_, s)| s.is_some()) {
+            *init = self.whole(init.var()?, code)?.into();
+        }
+        let outside = (self.states.clone(), self.names.clone());
+        (self.states, self.names) = self.inside();
+        let more = self.enter_iteration(params, &of);
+        let form = self.form(form)?;
         let mut stms = Vec::new();
         self.stms(&body.stms, &mut stms)?;
         let mut results = Vec::new();

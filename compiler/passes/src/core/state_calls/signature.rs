@@ -2,8 +2,8 @@
 
 use par_ir::core::{Body, Exp, Fun, FunId, Param};
 use par_ir::stack::deeper;
-use par_ir::visit::Code;
-use par_ir::{Atom, Var};
+use par_ir::visit::{Code, Subst};
+use par_ir::{Atom, Var, Vars};
 use std::collections::HashMap;
 
 /// The state of a function.
@@ -16,6 +16,25 @@ pub(super) struct Signature {
 }
 
 impl Signature {
+    /// The pattern and arguments of a call.
+    pub fn call(&self, pat: &[Param], args: &[Atom], vars: &mut Vars) -> (Vec<Param>, Vec<Atom>) {
+        let sizes: Subst = self.params.iter().map(|p| p.var).zip(args.iter().copied()).collect();
+        let after = |(i, result): &(usize, Option<usize>)| match result {
+            Some(j) => pat[*j].clone(),
+            None => {
+                let p = &self.params[*i];
+                Param { var: vars.fresh_like(p.var), ty: p.ty.substituted(&sizes) }
+            }
+        };
+        let state: Vec<Param> = self.state.iter().map(after).collect();
+        let others = self.others(pat.len(), |s| s.1).into_iter().map(|j| pat[j].clone());
+        let rest = self.others(args.len(), |s| Some(s.0)).into_iter().map(|i| args[i]);
+        (
+            state.into_iter().chain(others).collect(),
+            rest.chain(self.state.iter().map(|s| args[s.0])).collect(),
+        )
+    }
+
     /// Numbers of the parameters, or results, that are no state.
     pub fn others(&self, count: usize, of: impl Fn(&(usize, Option<usize>)) -> Option<usize>) -> Vec<usize> {
         (0..count).filter(|k| !self.state.iter().any(|s| of(s) == Some(*k))).collect()
