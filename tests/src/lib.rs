@@ -1,7 +1,7 @@
 //! Running golden programs: the files of a folder with their `-- ==` blocks, on every back end.
 
 use par::Options;
-use par::testing::{ALL_TARGETS, run_file};
+use par::testing::{ALL_TARGETS, Target, run_file};
 pub use par_trials::on_threads;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -35,15 +35,15 @@ pub fn end_recursion_early() {
 
 /// Runs programs on every back end, verifying the IR after every pass; panics with all failures if there is one.
 pub fn run_all(files: &[PathBuf]) {
-    run_all_with(files, &Options::default());
+    run_all_with(files, ALL_TARGETS, &Options::default());
 }
 
-/// As [`run_all`], compiled in another way.
-pub fn run_all_with(files: &[PathBuf], options: &Options) {
+/// As [`run_all`], on these targets and compiled in another way.
+pub fn run_all_with(files: &[PathBuf], targets: &[Target], options: &Options) {
     let options = Options { verify: true, ..options.clone() };
     let mut failures = String::new();
     let (mut passed, mut failed) = (0, 0);
-    for report in on_threads(files, |file| run_file(file, ALL_TARGETS, &options)) {
+    for report in on_threads(files, |file| run_file(file, targets, &options)) {
         passed += report.passed;
         failed += report.failures.len();
         for failure in report.failures {

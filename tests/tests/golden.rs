@@ -1,7 +1,8 @@
 //! Every golden program and every example, on every back end.
 
-use par::Options;
 use par::pipeline::Splitting;
+use par::testing::{ALL_TARGETS, Target};
+use par::{Backend, Options};
 use par_tests::{programs, root, run_all, run_all_with};
 
 fn folder(path: &str) {
@@ -32,19 +33,27 @@ fn derivatives_with_checkpoints() {
     let mut files = programs(&root().join("tests/derivatives"));
     files.extend(programs(&root().join("tests/golden/derivatives")));
     assert!(files.len() > 10, "{files:?}");
-    run_all_with(&files, &Options { checkpoints: 2, ..Options::default() });
+    run_all_with(&files, ALL_TARGETS, &Options { checkpoints: 2, ..Options::default() });
 }
 
 /// Folders in which nests, control flow and recursion are what matters.
 const NESTS: [&str; 6] = ["control", "ragged", "reduce", "recursion", "fuzz", "update"];
 
-fn in_chunks_of(rows: u64) {
-    let options = Options { splitting: Splitting::Rows(rows), ..Options::default() };
+/// Runs the programs of these folders where the options make a difference; on the other targets `golden` has run the very same.
+fn nests(options: &Options, makes_a_difference: fn(Backend) -> bool) {
+    let targets: Vec<Target> =
+        ALL_TARGETS.iter().copied().filter(|t| makes_a_difference(t.backend)).collect();
     for folder in NESTS {
         let files = programs(&root().join("tests/golden").join(folder));
         assert!(!files.is_empty(), "no programs in {folder}");
-        run_all_with(&files, &options);
+        run_all_with(&files, &targets, options);
     }
+}
+
+/// Nests are split when they are flattened: CORE is the same.
+fn in_chunks_of(rows: u64) {
+    let options = Options { splitting: Splitting::Rows(rows), ..Options::default() };
+    nests(&options, |backend| backend != Backend::Interp);
 }
 
 #[test]
@@ -57,11 +66,9 @@ fn in_chunks_of_seven_rows() {
     in_chunks_of(7);
 }
 
-/// Programs for the sizes of small arguments, too.
+/// Programs for the sizes of small arguments, too; interpreters run the one for all sizes.
 #[test]
 fn with_constant_sizes() {
     let options = Options { constant_sizes: Some(0), ..Options::default() };
-    for folder in NESTS {
-        run_all_with(&programs(&root().join("tests/golden").join(folder)), &options);
-    }
+    nests(&options, |backend| !backend.is_interpreter());
 }

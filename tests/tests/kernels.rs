@@ -19,20 +19,10 @@ fn tiers(names: &[&str]) {
     assert!(output.status.success(), "{names:?}: {}\n{out}\n{err}", output.status);
 }
 
-fn kernels_compute_what_loops_do() {
-    tiers(&["plain", "race", "traffic"]);
-}
-
-fn kernels_are_clean_under_sanitizers() {
-    tiers(&["address", "thread"]);
-}
-
-fn mistakes_are_caught() {
-    tiers(&["mutations"]);
-}
-
-fn stand_ins_run_a_kernel() {
-    tiers(&["standin"]);
+/// They compute what loops do, are clean under sanitizers, fail with mistakes put in, and run on the stand-ins for a driver and a compiler. All tiers
+/// together: the tests around the kernels, which take as long to compile as the kernels, are compiled once.
+fn kernels_pass_on_the_emulator() {
+    tiers(&["plain", "race", "traffic", "address", "thread", "mutations", "standin"]);
 }
 
 fn kernels_need_few_registers() {
@@ -40,9 +30,6 @@ fn kernels_need_few_registers() {
 }
 
 par_trials::trials! {
-    kernels_compute_what_loops_do, needs cpp_compiler();
-    kernels_are_clean_under_sanitizers, needs cpp_compiler();
-    mistakes_are_caught, needs cpp_compiler();
-    stand_ins_run_a_kernel, needs cpp_compiler();
+    kernels_pass_on_the_emulator, needs cpp_compiler();
     kernels_need_few_registers, needs cpp_compiler(), nvrtc();
 }

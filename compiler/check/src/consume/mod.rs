@@ -31,8 +31,6 @@ mod calls;
 mod errors;
 mod instances;
 mod loops;
-#[cfg(test)]
-mod tests;
 mod walk;
 
 use crate::thir::{Def, DefId, Expr, LocalId, Pat, Program, Ty, accumulated};

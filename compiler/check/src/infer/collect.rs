@@ -306,3 +306,16 @@ impl<'a> Collected<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_attribute_is_documented() {
+        let text = include_str!("../../../../docs/attributes.md");
+        for name in ATTRIBUTES.iter().filter(|name| **name != "intrinsic") {
+            assert!(text.contains(&format!("`{name}`")) || text.contains(&format!("`{name}(")), "{name}");
+        }
+    }
+}

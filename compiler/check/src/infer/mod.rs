@@ -47,6 +47,7 @@ mod updates;
 pub use entries::has_function;
 
 pub use show::show_type;
+pub use types::erase;
 
 use crate::thir::{Def, DefId, Expr, ExprKind, Hidden, LocalId, Program, Ty, TyVar};
 use env::Env;
@@ -349,6 +350,3 @@ fn deep<T>(step: impl FnOnce() -> T) -> T {
     par_runtime::cancel::poll();
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, step)
 }
-
-#[cfg(test)]
-mod tests;

@@ -572,7 +572,7 @@ pub(super) fn map_args(args: &[TyArg], each: &mut dyn FnMut(&Ty) -> Ty) -> Vec<T
 }
 
 /// The type without sizes and uniqueness.
-pub(super) fn erase(ty: &Ty) -> Ty {
+pub fn erase(ty: &Ty) -> Ty {
     super::deep(|| match ty {
         Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) => ty.clone(),
         Ty::Abstract(id, args) => Ty::Abstract(*id, args.iter().map(erase_arg).collect()),

@@ -62,8 +62,6 @@ mod solve;
 mod sort;
 mod stripmine;
 mod sums;
-#[cfg(test)]
-mod tests;
 mod trace;
 mod unreached;
 mod unroll;
