@@ -382,10 +382,10 @@ impl<'a> Emitter<'a> {
         self.counted_until(None, (step, less), (lo, hi), state, body)
     }
 
-    /// As `counted_by`, to the end or until the accumulator is `decided`.
+    /// As `counted_by`, to the end or until the accumulator is `absorbing`, if that is a value.
     pub fn counted_until(
         &mut self,
-        decided: Option<bool>,
+        absorbing: Option<bool>,
         (step, less): (i64, IntCC),
         (lo, hi): (Value, Value),
         state: &[Value],
@@ -397,7 +397,7 @@ impl<'a> Emitter<'a> {
         let current = self.params_like(again, state);
         let last = self.params_like(exit, state);
         let enter = self.b.ins().icmp(less, lo, hi);
-        let enter = self.undecided(decided, enter, state);
+        let enter = self.not_absorbed(absorbing, enter, state);
         let first = [&[lo], state].concat();
         self.b.ins().brif(enter, again, &args(&first), exit, &args(state));
         self.b.switch_to_block(again);
@@ -410,7 +410,7 @@ impl<'a> Emitter<'a> {
         self.nest.loops += 1;
         let next_i = self.b.ins().iadd_imm_s(i, step);
         let repeat = self.b.ins().icmp(less, next_i, hi);
-        let repeat = self.undecided(decided, repeat, &next);
+        let repeat = self.not_absorbed(absorbing, repeat, &next);
         let following = [&[next_i], &next[..]].concat();
         self.b.ins().brif(repeat, again, &args(&following), exit, &args(&next));
         self.b.switch_to_block(exit);

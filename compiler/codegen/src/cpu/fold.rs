@@ -1,6 +1,6 @@
 //! Reductions and scans of rows.
 
-use super::decided;
+use super::absorbing;
 use super::emit::{Base, Unsupported, clif_type, input, output};
 use super::kernel::{KernelEmitter, KernelInfo, Role};
 use super::lanes::{Accumulators, Group, Lanes, Plan, RowPlan, Scanning};
@@ -83,7 +83,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         };
         let partials = self.arrays(info.layout.partials_at(), &info.combined);
         let lanes = self.in_lanes();
-        let decided = self.decided(op);
+        let absorbing = self.absorbing(op);
         let element = |k: &mut KernelEmitter<'_, 'a, '_>, pos: Value, acc: &[Value]| {
             let (values, rest) = k.combinable(&partials, pos)?;
             elems.iter().zip(rest).for_each(|(base, x)| k.e.store(*base, pos, x));
@@ -97,7 +97,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                       end: Value,
                       _: &[Value]| {
             let sums = k.in_strips((start, end), &initial, |k, ends, acc| match &lanes {
-                None => k.counted_until(decided, ends, acc, element),
+                None => k.counted_until(absorbing, ends, acc, element),
                 Some(InLanes::Scanned(scanning)) => k.scan_in_lanes((scanning, op, None), ends, acc, element),
                 Some(InLanes::Whole(plan)) => k.reduce_in_lanes(plan, &initial, &elems, ends, acc, element),
                 Some(InLanes::Narrow(plan, narrow)) => {
@@ -247,13 +247,13 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 },
             )?;
         }
-        let decided = plan.decided();
-        self.counted_until(decided, (start, ends.1), &acc, element)
+        let absorbing = plan.absorbing();
+        self.counted_until(absorbing, (start, ends.1), &acc, element)
     }
 
-    /// The value with which the reduction is decided before its end, if there is one. Where operations are counted, all elements are.
-    fn decided(&self, op: &Lambda) -> Option<bool> {
-        if self.e.counting { None } else { decided::of_operator(op, &self.info.kernel.body) }
+    /// The absorbing value of the operator, if there is one. None where operations are counted: all elements are.
+    fn absorbing(&self, op: &Lambda) -> Option<bool> {
+        if self.e.counting { None } else { absorbing::of_operator(op, &self.info.kernel.body) }
     }
 
     pub fn scan(&mut self, op: &Lambda, exclusive: bool) -> Result<(), Unsupported> {

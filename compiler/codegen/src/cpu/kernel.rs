@@ -370,17 +370,17 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.counted_by(1, lo, hi, state, body)
     }
 
-    /// As `counted`, to the end or until the accumulator is `decided`.
+    /// As `counted`, to the end or until the accumulator is `absorbing`, if that is a value.
     pub fn counted_until(
         &mut self,
-        decided: Option<bool>,
+        absorbing: Option<bool>,
         ends: (Value, Value),
         state: &[Value],
         body: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<Vec<Value>, Unsupported> {
         let KernelEmitter { e, info, types, role, params } = self;
         let (info, types, role) = (*info, *types, *role);
-        e.counted_until(decided, (1, IntCC::SignedLessThan), ends, state, |e, i, state| {
+        e.counted_until(absorbing, (1, IntCC::SignedLessThan), ends, state, |e, i, state| {
             body(&mut KernelEmitter { e, info, types, role, params: params.clone() }, i, state)
         })
     }

@@ -1,7 +1,7 @@
 //! Loops inside kernel bodies.
 
+use super::absorbing;
 use super::chains::chains;
-use super::decided;
 use super::emit::{Emitter, Unsupported, args};
 use super::invariant::counter_check;
 use super::lanes::{self, Segments};
@@ -192,8 +192,8 @@ impl<'a> Emitter<'a> {
             (None, Some(folds)) => self.fold_iterations(&folds, (first, end), state, iteration)?,
             (None, None) => (first, self.vectors_of(state, &chains)),
         };
-        let decided = self.decided(params, body);
-        let last = self.counted_until(decided, (1, *less), (rest, end), &state, iteration)?;
+        let absorbing = self.absorbing(params, body);
+        let last = self.counted_until(absorbing, (1, *less), (rest, end), &state, iteration)?;
         Ok(self.first_lanes(&last, &chains))
     }
 
@@ -231,8 +231,8 @@ impl<'a> Emitter<'a> {
             (true, false) => self.b.ins().uextend(types::I64, bound),
             _ => bound,
         };
-        let decided = self.decided(counted.params, counted.body);
-        self.counted_until(decided, (many, counted.less), (zero, bound), initial, |e, first, state| {
+        let absorbing = self.absorbing(counted.params, counted.body);
+        self.counted_until(absorbing, (many, counted.less), (zero, bound), initial, |e, first, state| {
             let left = e.b.ins().isub(bound, first);
             let is_more = e.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, left, many);
             let next = e.b.ins().iadd_imm_s(first, many);
@@ -241,9 +241,9 @@ impl<'a> Emitter<'a> {
         })
     }
 
-    /// The value with which a loop's only variable is decided before its end. Where operations are counted, all iterations are.
-    fn decided(&self, params: &[(Param, Atom)], body: &Body) -> Option<bool> {
-        if self.counting { None } else { decided::of_loop(params, body) }
+    /// The absorbing value of a loop's only variable. None where operations are counted: all iterations are.
+    fn absorbing(&self, params: &[(Param, Atom)], body: &Body) -> Option<bool> {
+        if self.counting { None } else { absorbing::of_loop(params, body) }
     }
 
     fn while_loop(

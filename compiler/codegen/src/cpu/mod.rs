@@ -1,13 +1,13 @@
 //! The CPU back end: every kernel becomes one or a few machine-code functions, made by Cranelift. `jit` makes them in memory, `object`
 //! in a file for a linker.
 
+mod absorbing;
 mod ahead;
 mod base_case;
 mod branches;
 mod chains;
 mod checks;
 mod convert;
-mod decided;
 mod emit;
 mod exits;
 mod fold;

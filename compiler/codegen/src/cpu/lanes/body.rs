@@ -8,8 +8,8 @@ use super::functions::strip_function;
 use super::stays;
 use super::value::{Form, Lanes};
 use super::waits::pays_if_long;
+use crate::cpu::absorbing;
 use crate::cpu::convert;
-use crate::cpu::decided;
 use crate::cpu::emit::{Base, Unsupported, args, arm_price};
 use cranelift::prelude::*;
 use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
@@ -391,7 +391,7 @@ impl Group<'_, '_> {
         self.e.bound.prims.extend(pat.iter().map(|p| (p.var, p.ty.prim())));
         let forms = self.forms(&pat);
         let initial: Vec<Lanes> = params.iter().map(|(_, x)| self.atom(x)).collect::<Result<_, _>>()?;
-        let state = State { pat, forms, kept, decided: decided::of_loop(params, body) };
+        let state = State { pat, forms, kept, absorbing: absorbing::of_loop(params, body) };
         match form {
             LoopForm::For { index, prim, bound } => {
                 self.e.bound.prims.insert(*index, *prim);
@@ -449,12 +449,12 @@ impl Group<'_, '_> {
         if self.longest.is_some() {
             let running = self.less(less, i, &bound);
             next = looping.kept(self, &running, next, state);
-            // A row that has ended is decided.
-            if state.decided.is_some() {
+            // A row that has ended needs no more iterations.
+            if state.absorbing.is_some() {
                 repeat = self.both(&repeat, &running);
             }
         }
-        let repeat = self.still_undecided(state.decided, repeat, &next);
+        let repeat = self.where_not_absorbed(state.absorbing, repeat, &next);
         let last = looping.end(self, repeat, &[next_i], next, state);
         self.e.nest.inside = around.unwrap_or(self.e.nest.inside);
         Ok(last)
@@ -526,8 +526,8 @@ struct State {
     forms: Vec<(Prim, Form)>,
     /// Lanes that have finished must keep it.
     kept: Vec<bool>,
-    /// The value of its only variable with which a counted loop is decided before its end.
-    decided: Option<bool>,
+    /// The absorbing value of its only variable, if the loop is a disjunction or conjunction.
+    absorbing: Option<bool>,
 }
 
 /// A loop under construction: guarded, tested at the bottom.

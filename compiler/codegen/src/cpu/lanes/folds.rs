@@ -16,7 +16,7 @@ use super::cost::{self, BYTES, Setting};
 use super::operator::{Part, Reduction};
 use super::reduce::{Accumulators, prims};
 use super::{Group, Plan, is_pure};
-use crate::cpu::decided;
+use crate::cpu::absorbing;
 use crate::cpu::emit::{Emitter, Unsupported};
 use crate::cpu::fresh::Fresh;
 use cranelift::prelude::*;
@@ -69,8 +69,8 @@ pub fn folds(
     let (classes, size) = cost::choose(classes, &[&elements, &combined], setting)?;
     let (prims, reduction) = (prims(&op), Rc::new(reduction));
     let plan = Plan::new((classes, size), &[&elements, &combined]);
-    let decided = decided::of_operator(&op, &elements);
-    let plan = Plan { reduction: Some(reduction.clone()), decided, ..plan };
+    let absorbing = absorbing::of_operator(&op, &elements);
+    let plan = Plan { reduction: Some(reduction.clone()), absorbing, ..plan };
     Some(Folds { index: *index, plan, reduction, prims })
 }
 

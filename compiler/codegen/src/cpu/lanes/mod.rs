@@ -54,7 +54,7 @@ mod waits;
 mod walks;
 mod whole;
 
-use super::decided;
+use super::absorbing;
 use super::emit::{Base, Emitter, Unsupported, args};
 use super::kernel::KernelInfo;
 use super::loops::has_loop;
@@ -100,8 +100,8 @@ pub struct Plan {
     pub otherwise: Option<Rc<Plan>>,
     /// The combination of its results, if they are combined.
     pub reduction: Option<Rc<Reduction>>,
-    /// The value of its accumulator with which it is decided before its end.
-    decided: Option<bool>,
+    /// The absorbing value of the operator of its combination.
+    absorbing: Option<bool>,
     /// The last positions of a row, fewer than a group has, are a group under a mask.
     has_rest: bool,
     /// The last positions of a row, fewer than a group has, are computed together with some before them, whose results are stored twice.
@@ -112,9 +112,9 @@ impl Plan {
     /// Of bodies, the first of which is that of the positions.
     fn new((classes, size): (Classes, Size), bodies: &[&Body]) -> Plan {
         let body = bodies[0].clone();
-        let (used, parts, otherwise, reduction, decided) = (used(bodies), None, None, None, None);
+        let (used, parts, otherwise, reduction, absorbing) = (used(bodies), None, None, None, None);
         let (has_rest, overlaps) = (false, false);
-        Plan { classes, size, used, body, parts, otherwise, reduction, decided, has_rest, overlaps }
+        Plan { classes, size, used, body, parts, otherwise, reduction, absorbing, has_rest, overlaps }
     }
 
     /// Lanes of a group.
@@ -132,9 +132,9 @@ impl Plan {
         self.reduction.as_ref().is_some_and(|r| r.is_sequential())
     }
 
-    /// The value of its accumulator with which it is decided before its end.
-    pub fn decided(&self) -> Option<bool> {
-        self.decided
+    /// The absorbing value of the operator of its combination.
+    pub fn absorbing(&self) -> Option<bool> {
+        self.absorbing
     }
 
     /// From a position of one lane to that of the next.
@@ -280,8 +280,8 @@ fn fold(kernel: &Kernel, op: &Lambda, body: Body, width: usize) -> Option<Plan> 
         // Groups that are left change sums of floats, and there are short indices on some processors only.
         false => choose(&body).map(|(classes, size)| (classes, size, body))?,
     };
-    let (reduction, decided) = (Some(Rc::new(reduction)), decided::of_operator(op, &kernel.body));
-    Some(Plan { has_rest, reduction, decided, ..Plan::new((classes, size), &[&body, &combined]) })
+    let (reduction, absorbing) = (Some(Rc::new(reduction)), absorbing::of_operator(op, &kernel.body));
+    Some(Plan { has_rest, reduction, absorbing, ..Plan::new((classes, size), &[&body, &combined]) })
 }
 
 /// A body's classes and size, with loops whose indices have 32 bits where they are in vectors.
@@ -480,7 +480,7 @@ impl<'a> Emitter<'a> {
         }
         self.nest.loops += 1;
         let repeat = self.b.ins().icmp(IntCC::SignedLessThan, following[0], limit);
-        let repeat = self.lanes(plan, alone).none_decided(plan.decided, repeat, &following[1..=split]);
+        let repeat = self.lanes(plan, alone).none_absorbed(plan.absorbing, repeat, &following[1..=split]);
         if plan.overlaps {
             let short = self.b.create_block();
             self.b.ins().brif(repeat, again, &args(&following), short, &[]);

@@ -7,7 +7,7 @@
 //!                                               rows of xss with room for counts more, then a scatter of xs
 //! ```
 //!
-//! Adjacency lists and buckets are made like that: the array with every row was copied for each element. Appending may be in branches, several times in an
+//! Adjacency lists and buckets are made like that: the array with every row was copied for each element. Now it is a stable counting sort. Appending may be in branches, several times in an
 //! iteration, and of any constant number of elements; nothing else may read the array. Work O(n + m), span O(m) for the counting, which is one after the other.
 
 mod chain;

@@ -1,4 +1,4 @@
-//! Disjunctions and conjunctions, which are decided before all elements are combined.
+//! Short-circuit evaluation of disjunctions and conjunctions: a reduction ends once its accumulator has the absorbing value of the operator.
 //!
 //! ```text
 //! acc = false                          acc = false
@@ -6,7 +6,7 @@
 //!     acc = acc || p (xs[pos])   ==>       acc = acc || p (xs[pos])
 //! ```
 //!
-//! Groups of positions end after the group that decides, groups of rows when all of their rows are decided. Elements that may fail are all computed, for
+//! Groups of positions end after the one in which that happens, groups of rows when it has happened in all of their rows. Elements that may fail are all computed, for
 //! the program fails wherever one of them does.
 
 use super::emit::Emitter;
@@ -17,7 +17,7 @@ use par_ir::effects::Effects;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::{Atom, Prim};
 
-/// The value of the accumulator with which a reduction is decided, if there is one.
+/// The absorbing value of a reduction's operator, if it has one and its elements do not fail.
 pub fn of_operator(op: &Lambda, elements: &Body) -> Option<bool> {
     let is_only = elements.results.len() == 1 && !elements.has_effect();
     let acc = op.params.first().filter(|_| op.ret.len() == 1 && is_only)?;
@@ -44,9 +44,9 @@ fn of_accumulator(acc: &Param, body: &Body) -> Option<bool> {
 }
 
 impl Emitter<'_> {
-    /// True if a loop goes on: as far as this says, and its accumulator is not decided.
-    pub fn undecided(&mut self, decided: Option<bool>, goes_on: Value, state: &[Value]) -> Value {
-        match (decided, state) {
+    /// True if a loop goes on: as far as this says, and its accumulator has not the absorbing value.
+    pub fn not_absorbed(&mut self, absorbing: Option<bool>, goes_on: Value, state: &[Value]) -> Value {
+        match (absorbing, state) {
             (Some(true), [acc]) => self.b.ins().band_not(goes_on, *acc),
             (Some(false), [acc]) => self.b.ins().band(goes_on, *acc),
             _ => goes_on,
@@ -56,8 +56,8 @@ impl Emitter<'_> {
 
 impl Group<'_, '_> {
     /// The same for accumulators in lanes, each of the same reduction.
-    pub fn none_decided(&mut self, decided: Option<bool>, goes_on: Value, acc: &[Value]) -> Value {
-        let Some(value) = decided else { return goes_on };
+    pub fn none_absorbed(&mut self, absorbing: Option<bool>, goes_on: Value, acc: &[Value]) -> Value {
+        let Some(value) = absorbing else { return goes_on };
         let acc = Lanes::Vector(acc.to_vec());
         if value {
             let any = self.any(&acc);
@@ -69,8 +69,8 @@ impl Group<'_, '_> {
     }
 
     /// Where a loop goes on in lanes that each have an accumulator of their own.
-    pub fn still_undecided(&mut self, decided: Option<bool>, goes_on: Lanes, acc: &[Lanes]) -> Lanes {
-        match (decided, acc) {
+    pub fn where_not_absorbed(&mut self, absorbing: Option<bool>, goes_on: Lanes, acc: &[Lanes]) -> Lanes {
+        match (absorbing, acc) {
             (Some(true), [acc @ Lanes::Vector(_)]) => self.without(&goes_on, acc),
             (Some(false), [acc @ Lanes::Vector(_)]) => self.both(&goes_on, acc),
             _ => goes_on,
