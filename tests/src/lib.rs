@@ -1,7 +1,6 @@
 //! Running golden programs: the files of a folder with their `-- ==` blocks, on every back end.
 
-use par::Options;
-use par::testing::{ALL_TARGETS, Target, run_file};
+use par::testing::{ALL_TARGETS, Settings, run_file};
 pub use par_trials::on_threads;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -33,17 +32,18 @@ pub fn end_recursion_early() {
     par_runtime::pool::limit_to(2 << 30);
 }
 
-/// Runs programs on every back end, verifying the IR after every pass; panics with all failures if there is one.
+/// Runs programs on every back end, verifying the IR after every pass and comparing costs; panics with all failures if there is one.
 pub fn run_all(files: &[PathBuf]) {
-    run_all_with(files, ALL_TARGETS, &Options::default());
+    run_all_with(files, &Settings { targets: ALL_TARGETS.to_vec(), costs: true, ..Settings::default() });
 }
 
-/// As [`run_all`], on these targets and compiled in another way.
-pub fn run_all_with(files: &[PathBuf], targets: &[Target], options: &Options) {
-    let options = Options { verify: true, ..options.clone() };
+/// As [`run_all`], with other settings.
+pub fn run_all_with(files: &[PathBuf], settings: &Settings) {
+    let mut settings = settings.clone();
+    settings.options.verify = true;
     let mut failures = String::new();
     let (mut passed, mut failed) = (0, 0);
-    for report in on_threads(files, |file| run_file(file, targets, &options)) {
+    for report in on_threads(files, |file| run_file(file, &settings)) {
         passed += report.passed;
         failed += report.failures.len();
         for failure in report.failures {

@@ -1,7 +1,7 @@
-//! Every golden program and every example, on every back end.
+//! Every golden program and every example, on every back end; the executor counts what the interpreter of FLAT counts, on one and on two threads.
 
-use par::pipeline::Splitting;
-use par::testing::{ALL_TARGETS, Target};
+use par::pipeline::{Splitting, Versions};
+use par::testing::{ALL_TARGETS, Settings};
 use par::{Backend, Options};
 use par_tests::{programs, root, run_all, run_all_with};
 
@@ -33,42 +33,52 @@ fn derivatives_with_checkpoints() {
     let mut files = programs(&root().join("tests/derivatives"));
     files.extend(programs(&root().join("tests/golden/derivatives")));
     assert!(files.len() > 10, "{files:?}");
-    run_all_with(&files, ALL_TARGETS, &Options { checkpoints: 2, ..Options::default() });
+    let options = Options { checkpoints: 2, ..Options::default() };
+    run_all_with(&files, &Settings { targets: ALL_TARGETS.to_vec(), options, ..Settings::default() });
+}
+
+/// Runs the programs of folders where the options make a difference; on the other targets `golden` has run the very same.
+fn folders(names: &[&str], options: Options, makes_a_difference: fn(Backend) -> bool, costs: bool) {
+    let targets = ALL_TARGETS.iter().copied().filter(|t| makes_a_difference(t.backend)).collect();
+    let settings = Settings { targets, options, costs, ..Settings::default() };
+    for name in names {
+        let files = programs(&root().join("tests/golden").join(name));
+        assert!(!files.is_empty(), "no programs in {name}");
+        run_all_with(&files, &settings);
+    }
 }
 
 /// Folders in which nests, control flow and recursion are what matters.
 const NESTS: [&str; 6] = ["control", "ragged", "reduce", "recursion", "fuzz", "update"];
 
-/// Runs the programs of these folders where the options make a difference; on the other targets `golden` has run the very same.
-fn nests(options: &Options, makes_a_difference: fn(Backend) -> bool) {
-    let targets: Vec<Target> =
-        ALL_TARGETS.iter().copied().filter(|t| makes_a_difference(t.backend)).collect();
-    for folder in NESTS {
-        let files = programs(&root().join("tests/golden").join(folder));
-        assert!(!files.is_empty(), "no programs in {folder}");
-        run_all_with(&files, &targets, options);
-    }
-}
+/// What makes a difference to FLAT makes none to CORE.
+const FLATTENED: fn(Backend) -> bool = |backend| backend != Backend::Interp;
 
-/// Nests are split when they are flattened: CORE is the same.
-fn in_chunks_of(rows: u64) {
+fn in_chunks_of(rows: u64, costs: bool) {
     let options = Options { splitting: Splitting::Rows(rows), ..Options::default() };
-    nests(&options, |backend| backend != Backend::Interp);
+    folders(&NESTS, options, FLATTENED, costs);
 }
 
 #[test]
 fn in_chunks_of_one_row() {
-    in_chunks_of(1);
+    in_chunks_of(1, false);
 }
 
 #[test]
 fn in_chunks_of_seven_rows() {
-    in_chunks_of(7);
+    in_chunks_of(7, true);
+}
+
+#[test]
+fn in_each_version() {
+    for versions in [Versions::Flat, Versions::Sequential] {
+        folders(&["recursion", "control"], Options { versions, ..Options::default() }, FLATTENED, true);
+    }
 }
 
 /// Programs for the sizes of small arguments, too; interpreters run the one for all sizes.
 #[test]
 fn with_constant_sizes() {
     let options = Options { constant_sizes: Some(0), ..Options::default() };
-    nests(&options, |backend| !backend.is_interpreter());
+    folders(&NESTS, options, |backend| !backend.is_interpreter(), false);
 }

@@ -149,7 +149,8 @@ fn settings(args: &Args) -> Settings {
     }
     let options = args.limits.on(args.compile.options(true));
     let (tags, only, list) = (args.tag.clone(), args.only.clone(), args.list);
-    Settings { targets, options, tags, exclude, only, list, files: Some(input::read_parts) }
+    let (costs, files) = (false, Some(input::read_parts as _));
+    Settings { targets, options, tags, exclude, only, list, costs, files }
 }
 
 /// The arguments that select tests, for the process of a file, which is one of so many.

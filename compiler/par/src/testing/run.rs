@@ -12,9 +12,9 @@ use super::update::Mismatch;
 use crate::failure::{Bug, Failure, RunFailure};
 use crate::pipeline::Options;
 use crate::pipeline::{Splitting, Versions};
-use crate::program::{Backend, Program, compile};
+use crate::program::{Backend, CallOptions, Program, compile};
 use par_runtime::clock::Clock;
-use par_runtime::{Value, ValueType, io};
+use par_runtime::{Counters, Value, ValueType, io};
 use regex::Regex;
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,15 +35,16 @@ pub struct Settings {
     pub only: Option<Regex>,
     /// Only say what there is.
     pub list: bool,
+    /// Machine code must count what the interpreter of FLAT counts.
+    pub costs: bool,
     /// Reader of files in formats other than text and Futhark's.
     pub files: Option<ReadFile>,
 }
 
-/// Runs all tests of a program on the targets. A file without tests must at least compile.
-pub fn run_file(path: &Path, targets: &[Target], options: &Options) -> Report {
-    let settings = Settings { targets: targets.to_vec(), options: options.clone(), ..Settings::default() };
+/// Runs all tests of a program. A file without tests must at least compile.
+pub fn run_file(path: &Path, settings: &Settings) -> Report {
     let mut report = Report::default();
-    run_with(path, &settings, &mut |event| report.add(event));
+    run_with(path, settings, &mut |event| report.add(event));
     report
 }
 
@@ -170,6 +171,9 @@ impl Runner<'_> {
     fn case(&mut self, source: &Source, case: &Case, entry: &str) {
         // Both are the same on all back ends.
         let (mut args, mut automatic) = (None, None);
+        let is_measured =
+            self.settings.costs && !case.unmeasured && !matches!(case.expected, Expected::Error(_));
+        let mut cost = None;
         let derivative = OnceCell::new();
         let targets = self.settings.targets.iter().filter(|t| !case.without.contains(&t.backend));
         for target in targets {
@@ -180,7 +184,11 @@ impl Runner<'_> {
                 let program = source.program()?;
                 program.prepare_all(target.backend).map_err(|e| Problem::from(&e))?;
                 let args = args.get_or_insert_with(|| call_arguments(program, case, entry, source)).as_ref();
-                if let (Expected::Gradient(most), Ok(Ok(args)), Some(signature)) =
+                let args = args.map_err(Problem::clone)?;
+                let call = Call { program, case, entry, args, files: source.scope.files };
+                let has_cost = is_measured && target.backend != Backend::Interp;
+                let value = if has_cost { call.costs(*target, &mut cost)? } else { None };
+                if let (Expected::Gradient(most), Ok(args), Some(signature)) =
                     (&case.expected, args, program.entry(entry))
                 {
                     let Scope { name, text, options, .. } = source.scope;
@@ -193,9 +201,7 @@ impl Runner<'_> {
                         Err(failure) => Err(Problem::from(&failure)),
                     };
                 }
-                let files = source.scope.files;
-                let call = Call { program, case, entry, args: args.map_err(Problem::clone)?, files };
-                call.run(*target, &mut automatic, &mut mismatch)
+                call.run(*target, value, &mut automatic, &mut mismatch)
             });
             self.mismatches.extend(mismatch);
         }
@@ -281,9 +287,11 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// Checks the value that was found, or the outcome of a run.
     fn run(
         &self,
         target: Target,
+        value: Option<Value>,
         automatic: &mut Option<Result<Value, String>>,
         mismatch: &mut Option<Mismatch>,
     ) -> Result<(), Problem> {
@@ -296,13 +304,36 @@ impl Call<'_> {
             let expected = automatic.get_or_insert_with(|| self.interpret()).as_ref();
             return expected.map(|_| ()).map_err(|message| Problem::failed(message.clone()));
         }
-        let result = self.program.run(self.entry, args.clone(), target.backend, target.threads);
+        let run = || self.program.run(self.entry, args.clone(), target.backend, target.threads);
+        let result = value.map_or_else(run, Ok);
         let checked = match result {
             Ok(value) => self.check_result(value, automatic, mismatch).map_err(Problem::failed),
             Err(RunFailure::Error(error)) => self.check_failure(&error.message),
             Err(failure) => Err(Problem::from(&failure)),
         };
         checked.map_err(|p| Problem { message: format!("{}\ninput:    {}", p.message, show_all(args)), ..p })
+    }
+
+    /// Compares what machine code counts with what the interpreter of FLAT does, which is noted; the interpreter's value if that is the target.
+    fn costs(&self, target: Target, cost: &mut Option<Option<Counters>>) -> Result<Option<Value>, Problem> {
+        let Ok(args) = self.args else { return Ok(None) };
+        let profile = |backend, threads| {
+            let options = CallOptions { backend, threads, ..CallOptions::default() };
+            self.program.profile(self.entry, args.clone(), &options, true).ok()
+        };
+        let mut value = None;
+        if cost.is_none() {
+            let found = profile(Backend::FlatInterp, 1);
+            *cost = Some(found.as_ref().map(|(_, profile)| profile.total));
+            value = found.map(|(value, _)| value).filter(|_| target.backend == Backend::FlatInterp);
+        }
+        if let (Backend::Cpu, Some(Some(expected))) = (target.backend, *cost) {
+            let found = profile(target.backend, target.threads).map(|(_, profile)| profile.total);
+            if found != Some(expected) {
+                return Err(Problem::failed(format!("costs: expected {expected:?}\nfound:  {found:?}")));
+            }
+        }
+        Ok(value)
     }
 
     fn check_failure(&self, message: &str) -> Result<(), Problem> {
