@@ -4,7 +4,7 @@
 //! loop (xss: [n][~s]t) for i < m do             (us: [m]i64, xs: [m]t) = map m … (u, x)
 //!   … in xss with [u] = xss[u] ++ [x]    ==>    (counts, ranks) = loop … for j < m: the number of elements of row us[j] before, and
 //!                                                                 one more of it
-//!                                               rows of xss with room for counts more, then a scatter of xs
+//!                                               rows of xss extended by counts, then a scatter of xs
 //! ```
 //!
 //! Adjacency lists and buckets are made like that: the array with every row was copied for each element. Now it is a stable counting sort. Appending may be in branches, several times in an
