@@ -13,7 +13,6 @@
 use crate::origin::Origins;
 use par_runtime::{Prim, Scalar};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 /// A variable: a dense id, unique in its program. Names are kept beside, in [`Vars`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -22,32 +21,24 @@ pub struct Var(pub u32);
 /// Names of a program's variables, for printing; also the supply of fresh ones. Printed as `name_id`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vars {
-    /// Shared between copies, of which there are many.
-    names: Vec<Arc<str>>,
+    names: Vec<String>,
     /// Statements that the binding statements were fused from.
     pub(crate) origins: Origins,
     /// Arrays that are stored as they are written, whatever it would save not to (`#[opaque]`).
     opaque: BTreeSet<Var>,
 }
 
-/// The name of variables that have none.
-const UNNAMED: &str = "v";
-
 impl Vars {
     /// A variable not used before. Names need not be unique.
     pub fn fresh(&mut self, name: &str) -> Var {
-        self.named(name.into())
-    }
-
-    fn named(&mut self, name: Arc<str>) -> Var {
-        self.names.push(name);
+        self.names.push(name.to_string());
         Var(self.names.len() as u32 - 1)
     }
 
     /// A fresh variable with the name of `v`.
     pub fn fresh_like(&mut self, v: Var) -> Var {
-        let name = self.names.get(v.0 as usize).cloned();
-        let new = self.named(name.unwrap_or_else(|| UNNAMED.into()));
+        let name = self.name(v).to_string();
+        let new = self.fresh(&name);
         self.origins.copy(v, new);
         new
     }
@@ -64,7 +55,7 @@ impl Vars {
 
     /// The name given to `v`.
     pub fn name(&self, v: Var) -> &str {
-        self.names.get(v.0 as usize).map_or(UNNAMED, |name| name)
+        self.names.get(v.0 as usize).map_or("v", String::as_str)
     }
 
     /// How many variables there are: all ids are below.
@@ -81,9 +72,9 @@ impl Vars {
     pub fn define(&mut self, v: Var, name: &str) {
         let needed = v.0 as usize + 1;
         if self.names.len() < needed {
-            self.names.resize(needed, UNNAMED.into());
+            self.names.resize(needed, "v".into());
         }
-        self.names[v.0 as usize] = name.into();
+        self.names[v.0 as usize] = name.to_string();
     }
 }
 

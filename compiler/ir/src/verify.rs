@@ -12,6 +12,7 @@ pub use flat::verify_flat;
 use crate::prim::PrimOp;
 use crate::ty::{Var, Vars};
 use par_runtime::{CheckKind, Prim};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A broken rule; the innermost statement that breaks it is added on the way out.
 struct Failure {
@@ -62,19 +63,14 @@ fn ensure_count(what: &str, found: usize, wanted: usize) -> Result {
 /// Variables in scope with their types, and all that were ever bound.
 struct Scope<'a, T> {
     vars: &'a Vars,
-    /// By variable. Tables are most of the time of verification.
-    types: Vec<Option<T>>,
-    /// By variable, the round in which it was bound; 0 for none.
-    ever: Vec<u32>,
-    /// Grows when everything is forgotten.
-    round: u32,
+    types: FxHashMap<Var, T>,
+    ever: FxHashSet<Var>,
     order: Vec<Var>,
 }
 
 impl<'a, T> Scope<'a, T> {
     fn new(vars: &'a Vars) -> Scope<'a, T> {
-        let types = (0..vars.len()).map(|_| None).collect();
-        Scope { vars, types, ever: vec![0; vars.len()], round: 1, order: Vec::new() }
+        Scope { vars, types: FxHashMap::default(), ever: FxHashSet::default(), order: Vec::new() }
     }
 
     fn show(&self, v: Var) -> String {
@@ -83,35 +79,23 @@ impl<'a, T> Scope<'a, T> {
 
     /// Invariant: every variable is bound once in the program and has a name.
     fn bind(&mut self, v: Var, ty: T) -> Result {
-        self.is_new(v)?;
-        self.types[v.0 as usize] = Some(ty);
+        ensure(self.ever.insert(v), || format!("{} is bound twice", self.show(v)))?;
+        ensure((v.0 as usize) < self.vars.len(), || format!("variable {} has no name", v.0))?;
+        self.types.insert(v, ty);
         self.order.push(v);
         Ok(())
     }
 
-    /// The same of a variable that is bound further inside.
-    fn is_new(&mut self, v: Var) -> Result {
-        let Some(ever) = self.ever.get_mut(v.0 as usize) else {
-            return Err(format!("variable {} has no name", v.0).into());
-        };
-        let before = std::mem::replace(ever, self.round);
-        ensure(before != self.round, || format!("{} is bound twice", self.show(v)))
-    }
-
     /// Invariant: a variable is used only where it is in scope.
     fn get(&self, v: Var) -> Result<&T> {
-        let found = self.types.get(v.0 as usize).and_then(Option::as_ref);
-        found.ok_or_else(|| format!("{} is not in scope", self.show(v)).into())
-    }
-
-    fn has(&self, v: Var) -> bool {
-        self.types.get(v.0 as usize).is_some_and(Option::is_some)
+        self.types.get(&v).ok_or_else(|| format!("{} is not in scope", self.show(v)).into())
     }
 
     /// Forgets everything, but not the room for it.
     fn clear(&mut self) {
-        self.release(0);
-        self.round += 1;
+        self.types.clear();
+        self.ever.clear();
+        self.order.clear();
     }
 
     fn mark(&self) -> usize {
@@ -121,7 +105,7 @@ impl<'a, T> Scope<'a, T> {
     /// Ends the scope of everything bound since the mark.
     fn release(&mut self, mark: usize) {
         for v in self.order.drain(mark..) {
-            self.types[v.0 as usize] = None;
+            self.types.remove(&v);
         }
     }
 }

@@ -157,26 +157,19 @@ impl<'p> Scheduler<'p> {
     fn verify(&self, whole: &Kernel, scheduled: &Scheduled) {
         let (mut kernels, buffers) = scheduled.parts();
         kernels.extend(scheduled.scattering.as_ref().map(Scattering::kernel));
-        if kernels.is_empty() {
-            return;
-        }
         let mut types = self.types.clone();
         types.extend(buffers.into_iter().map(|b| (b.var, Ty::Array(b.prim))));
         let rows = whole.prologue.iter().flat_map(|s| &s.pat);
         types.extend(rows.map(|p| (p.var, Ty::Scalar(p.ty.prim()))));
-        let alone: Vec<flat::Fun> = kernels.into_iter().map(|k| self.alone(k, &types)).collect();
-        let (locals, vars) = (self.locals.to_vec(), self.fresh.vars());
-        let mut program = flat::Program { funs: vec![], locals, vars, places: Default::default() };
-        for fun in alone {
-            program.funs = vec![fun];
-            if let Err(e) = verify_flat(&program) {
+        for kernel in kernels {
+            if let Err(e) = verify_flat(&self.alone(kernel, &types)) {
                 panic!("internal error in codegen: a step is not a kernel: {e}");
             }
         }
     }
 
-    /// A function that does nothing but run a map.
-    fn alone(&self, kernel: &Kernel, types: &HashMap<Var, Ty>) -> flat::Fun {
+    /// A program that does nothing but run a map.
+    fn alone(&self, kernel: &Kernel, types: &HashMap<Var, Ty>) -> flat::Program {
         let used =
             kernel.free().into_iter().filter_map(|v| Some(flat::Param { var: v, ty: *types.get(&v)? }));
         let params = used.collect();
@@ -191,7 +184,9 @@ impl<'p> Scheduler<'p> {
         let stm = flat::Stm { pat, op, span: Default::default(), place: Default::default() };
         let body = flat::Block { stms: vec![stm], results: vec![] };
         let name = "step".to_string();
-        flat::Fun { name, entry: None, params, ret: vec![], body, span: Default::default() }
+        let fun = flat::Fun { name, entry: None, params, ret: vec![], body, span: Default::default() };
+        let locals = self.locals.to_vec();
+        flat::Program { funs: vec![fun], locals, vars: self.fresh.vars(), places: Default::default() }
     }
 
     fn cut(&self, kernel: &Kernel) -> Steps {

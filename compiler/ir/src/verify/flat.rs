@@ -22,7 +22,7 @@ use crate::inplace::InPlace;
 use crate::print::{print_core_stm, print_flat_stm};
 use crate::stack::deeper;
 use crate::ty::{Atom, Dim, Type, Var, Vars};
-use crate::visit::{Code, Site};
+use crate::visit::Code;
 use par_runtime::value::ColumnType;
 use par_runtime::{Prim, ValueType};
 
@@ -72,7 +72,9 @@ impl FlatChecker<'_> {
         })?;
         let passes = fun.params.iter().all(|p| is_scalar(p) || p.ty.is_flat_array());
         ensure(passes, || "a parameter of a local function is neither a scalar nor a flat array".into())?;
-        fun.bound().into_iter().try_for_each(|v| self.scope.is_new(v))?;
+        for v in fun.bound() {
+            ensure(self.scope.ever.insert(v), || format!("{} is bound twice", self.scope.show(v)))?;
+        }
         let mut inner = Checker { funs: self.locals, scope: Scope::new(self.vars) };
         inner.params(&fun.params)?;
         kernel_body(&fun.body, self.vars)?;
@@ -334,20 +336,14 @@ impl FlatChecker<'_> {
     }
 
     fn kernel_in(&mut self, k: &Kernel, inner: &mut Checker) -> Result<Vec<Ty>> {
-        let (mut used, mut bound) = (Vec::new(), Vec::new());
-        k.walk(&mut |site| match site {
-            Site::Use(Atom::Var(v)) => used.push(v),
-            Site::Use(Atom::Const(_)) => {}
-            Site::Bind(v) => bound.push(v),
-        });
-        bound.iter().try_for_each(|v| self.scope.is_new(*v))?;
-        bound.sort_unstable();
-        // Free variables.
-        for v in used.into_iter().filter(|v| bound.binary_search(v).is_err()) {
-            let ty = core_type(*self.scope.get(v)?);
-            if let Some(ty) = ty.filter(|_| !inner.scope.has(v)) {
+        for v in k.free() {
+            if let Some(ty) = core_type(*self.scope.get(v)?) {
                 inner.scope.bind(v, ty)?;
             }
+        }
+        for v in k.bound() {
+            let fresh = self.scope.ever.insert(v) && !inner.scope.ever.contains(&v);
+            ensure(fresh, || format!("{} is bound twice", self.scope.show(v)))?;
         }
         position(k)?;
         let inside = [k.pos, k.innermost()];
