@@ -75,7 +75,7 @@ impl Finder<'_> {
     fn own(&mut self, kernel: &Kernel, captures: &[Var]) -> Option<Reach> {
         let KernelKind::Map(outs) = &kernel.kind else { return None };
         let owned = outs.iter().filter(|o| matches!(o, Out::Own { .. })).count();
-        if owned != 1 || outs.iter().any(|o| matches!(o, Out::Scatter(_))) {
+        if owned != 1 || outs.iter().any(|o| matches!(o, Out::Scatter(_))) || calls_update(&kernel.body) {
             return None;
         }
         let mut indices: Vec<Form> = Vec::new();
@@ -176,6 +176,12 @@ fn form(x: &Value) -> Option<Form> {
         Value::Known(c) => c.as_i64().map(Form::from),
         Value::Form(f) => Some(f.clone()),
     }
+}
+
+/// True if a function that is called updates arrays.
+fn calls_update(body: &Body) -> bool {
+    let updates = |s: &Stm| matches!(s.exp, Exp::Call(..)) && s.pat.iter().any(|p| !p.ty.is_scalar());
+    body.stms.iter().any(|s| updates(s) || s.exp.own_bodies().into_iter().any(calls_update))
 }
 
 /// The kernel that gives the indices and values of scatters, or of a histogram, instead of writing them, and the types of what it binds; none for a
