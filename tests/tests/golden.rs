@@ -51,7 +51,7 @@ fn folders(names: &[&str], options: Options, makes_a_difference: fn(Backend) -> 
 /// Folders in which nests, control flow and recursion are what matters.
 const NESTS: [&str; 6] = ["control", "ragged", "reduce", "recursion", "fuzz", "update"];
 
-/// What makes a difference to FLAT makes none to CORE.
+/// Backends after flattening: options of flattening do not change CORE.
 const FLATTENED: fn(Backend) -> bool = |backend| backend != Backend::Interp;
 
 fn in_chunks_of(rows: u64, costs: bool) {

@@ -62,7 +62,7 @@ fn elements_may_be_appended_in_a_branch() {
     )));
 }
 
-/// How long a row is decides.
+/// Rows whose length a condition reads.
 #[test]
 fn rows_that_are_read_stay() {
     let read = format!(

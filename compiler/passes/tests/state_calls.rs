@@ -27,7 +27,7 @@ fn function(ret: &str, body: &str, call: &str) -> String {
     )
 }
 
-/// What comes after an update for the calls: the array before is used again.
+/// Backtracking: the array before the update is used again after the call.
 const TRIED: &str = "let (%end: bool) = eq.i64 (%i, %n)
   let (%j: i64) = add.i64 (%i, 1i64)
   let (%sum: i64) = if %end then { in (%i) } else {

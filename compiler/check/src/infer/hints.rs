@@ -87,7 +87,7 @@ impl Cx<'_> {
         }
     }
 
-    /// How a number becomes one of another type.
+    /// Conversion of a number to another type.
     fn advise_conversion(&self, diag: Diagnostic, to: Prim, from: Prim) -> Diagnostic {
         // Of two operands the narrower one is converted.
         let (to, from, label) = match diag.message.starts_with("the operands of") && wider(from, to) {

@@ -86,7 +86,7 @@ impl<'p> Lower<'p> {
         }))
     }
 
-    /// What a function gives changes by along a direction, or the other way round; with what it gives, if `name` ends in 2.
+    /// Derivative of a function at `x`, forward (`jvp`) or in reverse (`vjp`); with the function's value if `name` ends in 2.
     fn derivative(&mut self, name: &str, types: &[Shape], [f, x, direction]: [&Val<'p>; 3]) -> R<Val<'p>> {
         let (forward, both) = (name.starts_with("jvp"), name.ends_with('2'));
         let (y, change) = if forward { self.jvp(f, x, direction)? } else { self.vjp(f, x, direction, both)? };

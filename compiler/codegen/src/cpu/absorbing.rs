@@ -68,7 +68,7 @@ impl Group<'_, '_> {
         }
     }
 
-    /// Where a loop goes on in lanes that each have an accumulator of their own.
+    /// Mask of the lanes, each with an accumulator of its own, in which a loop goes on.
     pub fn where_not_absorbed(&mut self, absorbing: Option<bool>, goes_on: Lanes, acc: &[Lanes]) -> Lanes {
         match (absorbing, acc) {
             (Some(true), [acc @ Lanes::Vector(_)]) => self.without(&goes_on, acc),

@@ -111,7 +111,7 @@ impl Machine<'_> {
         }
     }
 
-    /// How many numbers the tape has with these.
+    /// Length of the tape with these numbers.
     fn push(&mut self, v: Var, span: Span) -> Outcome<Val> {
         let (more, tape) = (self.get(v), self.tapes.pop());
         let Some(tape) = tape else { return internal("no function around has a tape") };

@@ -305,7 +305,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What derivatives are made of: tapes and accumulators.
+    /// Expressions of derivatives: tapes and accumulators.
     fn derivative(&mut self, exp: &Exp, pat: &[Param]) -> Result {
         match exp {
             Exp::Push(v) => {

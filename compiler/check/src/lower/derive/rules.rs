@@ -9,7 +9,7 @@ use par_ir::{Atom, Prim, PrimOp, Scalar, Var};
 use par_syntax::diagnostic::{Diagnostic, Severity};
 use std::f64::consts::{LN_2, LN_10, PI};
 
-/// What the tangent of an operator's result is, from that of its operand.
+/// Derivative of a unary operator: the factor of its operand's tangent.
 enum Slope {
     Negative,
     Times(Atom),

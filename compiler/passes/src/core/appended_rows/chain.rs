@@ -1,4 +1,4 @@
-//! What an iteration appends to which rows, and the iteration without it.
+//! Recognition of the elements that an iteration appends, with their rows, and removal of the appends.
 
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::effects::Effects;
@@ -37,7 +37,7 @@ pub(super) struct Chain<'a> {
     pub vars: &'a mut Vars,
     /// All versions.
     pub versions: Vec<Var>,
-    /// Where an element is appended.
+    /// Source place of an append.
     pub span: Span,
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Groups<'a> {
     pub recorded: Vec<Var>,
     /// Types of the components.
     pub prims: &'a [Prim],
-    /// Where an element is appended.
+    /// Source place of an append.
     pub span: Span,
     /// Elements with negative rows are appended to none.
     pub is_conditional: bool,
@@ -67,7 +67,7 @@ impl Groups<'_> {
         }
     }
 
-    /// How many elements are appended to each row, and for each element how many of them come before it.
+    /// Number of appended elements of each row, and rank of each element in its row.
     fn counted(&self, code: &mut Statements, vars: &mut Vars) -> (Var, Var) {
         let numbers = |n: Atom| Type::array(vec![Dim::Size(n)], Prim::I64);
         let mut param = |name: &str, n: Atom| Param { var: vars.fresh(name), ty: numbers(n) };

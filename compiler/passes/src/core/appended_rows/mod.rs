@@ -33,7 +33,7 @@ pub(crate) fn run(program: &mut Program) {
     }
 }
 
-/// What variables are bound to, each by itself; no expressions with bodies.
+/// Records the definitions of variables that are bound alone, to expressions without bodies.
 fn note(body: &Body, defs: &mut HashMap<Var, Exp>) {
     for stm in &body.stms {
         match &stm.pat[..] {
@@ -174,7 +174,7 @@ impl Walk<'_> {
         results
     }
 
-    /// What was recorded as arrays of one dimension, and their size.
+    /// Recorded elements, flattened to one dimension, and their number.
     fn in_one(
         &mut self,
         recorded: Vec<Param>,

@@ -24,7 +24,7 @@ struct State {
     contents: Vec<Content>,
 }
 
-/// What a variable stands for.
+/// Meaning of a variable: an array's content, or a view of it.
 #[derive(Clone, Copy)]
 enum Name {
     /// A whole array with this content.
@@ -348,7 +348,7 @@ impl Linear<'_> {
         more
     }
 
-    /// How a loop goes on, in terms of the versions of an iteration. A condition updates nothing.
+    /// Form of a loop over the versions of an iteration. A condition updates nothing.
     fn form(&mut self, form: &LoopForm) -> Option<LoopForm> {
         let LoopForm::While(cond) = form else { return Some(form.clone()) };
         if self.has_updates(cond) {

@@ -41,7 +41,7 @@ impl Signature {
     }
 }
 
-/// What a variable is a version of.
+/// Origin of an array version.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Origin {
     Param(usize),
@@ -50,7 +50,7 @@ enum Origin {
     Unknown,
 }
 
-/// Where the arrays of a function come from.
+/// Origins of a function's array versions.
 struct Origins<'a> {
     id: FunId,
     known: &'a HashMap<FunId, Signature>,

@@ -62,7 +62,7 @@ impl Reverse {
         self.contribute_results(lo, (args, &old, &shared), &mut vars)
     }
 
-    /// What a call gets for arguments whose adjoint is one for all calls.
+    /// Arguments of a call for the parameters whose adjoints are accumulators shared by all calls.
     fn shared_args(
         &mut self,
         lo: &mut Lower,

@@ -30,7 +30,7 @@ struct Ordered {
     keys: Var,
 }
 
-/// What stands with each in its element, combined.
+/// Reductions of the values before and after each one in its bin.
 struct Beside {
     /// True where those of an element end.
     ends: Var,

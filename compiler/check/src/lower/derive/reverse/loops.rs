@@ -35,7 +35,7 @@ impl Carried {
     }
 }
 
-/// What an iteration carries on: the adjoints of the state that it began with.
+/// Adjoints of the state at the beginning of an iteration, for the iteration before it.
 fn carried_on(lo: &mut Lower, carried: &[Carried], values: &[Var], scope: &mut Scope) -> R<Vec<Vec<Atom>>> {
     let mut outs = Vec::new();
     for c in carried {

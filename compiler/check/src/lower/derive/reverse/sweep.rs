@@ -142,7 +142,7 @@ impl Reverse {
         self.rule(lo, (&pat, &adjoints), exp, kept)
     }
 
-    /// What the adjoints of an operation's results give to those of its operands.
+    /// Adds the contributions of an operation's adjoints to those of its operands.
     fn rule(
         &mut self,
         lo: &mut Lower,
