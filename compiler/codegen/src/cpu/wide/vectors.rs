@@ -14,7 +14,7 @@ use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 
 /// Half of a vector.
-fn half(view: View) -> View {
+pub fn half(view: View) -> View {
     if view == View::Z { View::Y } else { View::X }
 }
 
@@ -272,29 +272,6 @@ impl Select<'_> {
         Ok(())
     }
 
-    /// The lanes of two vectors at half their width.
-    pub fn narrow_lanes(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-        y: ir::Value,
-    ) -> Result<(), Unsupported> {
-        let row = match (opcode, self.ty(x).lane_type()) {
-            (Opcode::Snarrow, types::I16) => codes::PACKSSWB,
-            (Opcode::Snarrow, types::I32) => codes::PACKSSDW,
-            (Opcode::Unarrow, types::I16) => codes::PACKUSWB,
-            (Opcode::Unarrow, types::I32) => codes::PACKUSDW,
-            _ => return Err(format!("{opcode}.{ty}")),
-        };
-        let code = self.row(row, ty)?;
-        let (x, y) = (self.reg(x)?, self.source(y)?);
-        let packed = if self.bytes_of(ty) == 16 { d } else { self.fresh(RegClass::Float) };
-        self.three(code, self.view(ty), packed, x, y);
-        self.unpack(d, packed, ty)
-    }
-
     pub fn vector_unary(
         &mut self,
         opcode: Opcode,
@@ -448,27 +425,6 @@ impl Select<'_> {
             }
             _ => self.two(Code::VEX_Vmovq_xmm_rm64, (d, View::X), (Source::Reg(r), View::Q)),
         }
-        Ok(())
-    }
-
-    pub fn widen(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
-        let row = match (opcode, ty.lane_type()) {
-            (Opcode::SwidenLow | Opcode::SwidenHigh, types::I16) => codes::PMOVSXBW,
-            (Opcode::SwidenLow | Opcode::SwidenHigh, types::I32) => codes::PMOVSXWD,
-            (Opcode::SwidenLow | Opcode::SwidenHigh, _) => codes::PMOVSXDQ,
-            (_, types::I16) => codes::PMOVZXBW,
-            (_, types::I32) => codes::PMOVZXWD,
-            _ => codes::PMOVZXDQ,
-        };
-        let code = self.row(row, ty)?;
-        let from = half(self.view(ty));
-        let source = if matches!(opcode, Opcode::SwidenLow | Opcode::UwidenLow) {
-            self.source(x)?
-        } else {
-            let x = self.reg(x)?;
-            Source::Reg(self.upper(x, ty))
-        };
-        self.two(code, (d, self.view(ty)), (source, from));
         Ok(())
     }
 

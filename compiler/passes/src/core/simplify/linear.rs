@@ -37,7 +37,15 @@ pub(super) fn simplify(env: &Env, op: BinOp, p: Prim, x: Atom, y: Atom) -> Optio
 impl Sum {
     /// Adds `coefficient * a`, with the sums it is made of down to `depth`, and products of sums if asked for.
     /// `None`: a constant that is not an `i64`, or more than two factors.
-    fn add(&mut self, env: &Env, p: Prim, a: Atom, coefficient: i64, depth: usize, products: bool) -> Option<()> {
+    fn add(
+        &mut self,
+        env: &Env,
+        p: Prim,
+        a: Atom,
+        coefficient: i64,
+        depth: usize,
+        products: bool,
+    ) -> Option<()> {
         let var = match a {
             Atom::Var(var) => var,
             Atom::Const(c) => {
@@ -99,7 +107,9 @@ impl Sum {
             (&[(a, None, 1)], _) => (BinOp::Add, a, constant),
             (&[(a, Some(b), 1)], 0) => (BinOp::Mul, a, Atom::Var(b)),
             (&[(a, None, 1), (b, None, 1)], 0) => (BinOp::Add, a, Atom::Var(b)),
-            (&[(a, None, 1), (b, None, -1)] | &[(b, None, -1), (a, None, 1)], 0) => (BinOp::Sub, a, Atom::Var(b)),
+            (&[(a, None, 1), (b, None, -1)] | &[(b, None, -1), (a, None, 1)], 0) => {
+                (BinOp::Sub, a, Atom::Var(b))
+            }
             _ => return None,
         };
         Some(Exp::Prim(PrimOp::Bin(op, p), vec![Atom::Var(x), y]))
