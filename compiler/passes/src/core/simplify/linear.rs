@@ -100,11 +100,15 @@ impl Sum {
 
     /// The sum in one operator or none.
     fn expression(&self, p: Prim) -> Option<Exp> {
-        let constant = Atom::Const(Scalar::from_i64(p, self.constant));
+        let number = |n: i64| Atom::Const(Scalar::from_i64(p, n));
+        let less = self.constant.checked_neg().filter(|n| *n > 0 && p.is_signed());
         let (op, x, y) = match (&self.terms[..], self.constant) {
-            ([], _) => return Some(Exp::Atom(constant)),
+            ([], n) => return Some(Exp::Atom(number(n))),
             (&[(a, None, 1)], 0) => return Some(Exp::Atom(Atom::Var(a))),
-            (&[(a, None, 1)], _) => (BinOp::Add, a, constant),
+            (&[(a, None, 1)], n) => match less {
+                Some(less) => (BinOp::Sub, a, number(less)),
+                None => (BinOp::Add, a, number(n)),
+            },
             (&[(a, Some(b), 1)], 0) => (BinOp::Mul, a, Atom::Var(b)),
             (&[(a, None, 1), (b, None, 1)], 0) => (BinOp::Add, a, Atom::Var(b)),
             (&[(a, None, 1), (b, None, -1)] | &[(b, None, -1), (a, None, 1)], 0) => {
