@@ -10,6 +10,7 @@
 //! whole body and dropped after the loop; what only one branch uses is dropped at the start of the other. Scalars
 //! are copied always.
 
+use crate::Result;
 use par_ir::Var;
 use par_ir::flat::{self, Kernel, Op, Space, Ty, VersionChoice};
 use par_ir::ty::{Atom, Dim};
@@ -29,7 +30,7 @@ pub trait Code {
         kernel: &Kernel,
         operands: &mut Operands,
         live: &mut Live,
-    ) -> Result<Self::Kernel, String>;
+    ) -> Result<Self::Kernel>;
 }
 
 /// The statements of a program that are kernels, with their numbers.
@@ -43,10 +44,10 @@ pub fn functions<C: Code>(
     program: &flat::Program,
     types: &HashMap<Var, Ty>,
     code: &mut C,
-) -> Result<Vec<plan::Function<C::Kernel>>, String> {
+) -> Result<Vec<plan::Function<C::Kernel>>> {
     let mut later = program.statements().len() as u32;
     let functions = program.funs.iter().rev().map(|f| function(f, types, &mut later, code));
-    let mut functions: Vec<_> = functions.collect::<Result<_, _>>()?;
+    let mut functions: Vec<_> = functions.collect::<Result<_>>()?;
     functions.reverse();
     Ok(functions)
 }
@@ -57,7 +58,7 @@ fn function<C: Code>(
     types: &HashMap<Var, Ty>,
     end: &mut u32,
     code: &mut C,
-) -> Result<plan::Function<C::Kernel>, String> {
+) -> Result<plan::Function<C::Kernel>> {
     let mut p = Planner { operands: Operands { types, slots: HashMap::new() }, end, code };
     let mut live = Live::new();
     let mut body = p.block(&fun.body, &mut live)?;
@@ -166,7 +167,7 @@ type PlanOp<C> = plan::Op<<C as Code>::Kernel>;
 
 impl<C: Code> Planner<'_, C> {
     /// `live`: after the block; afterwards: before it.
-    fn block(&mut self, block: &flat::Block, live: &mut Live) -> Result<Block<C>, String> {
+    fn block(&mut self, block: &flat::Block, live: &mut Live) -> Result<Block<C>> {
         let results = self.operands.operands(&block.results, live);
         let mut stms = Vec::with_capacity(block.stms.len());
         for stm in block.stms.iter().rev() {
@@ -176,7 +177,7 @@ impl<C: Code> Planner<'_, C> {
         Ok(plan::Block { drop_first: vec![], stms, results })
     }
 
-    fn stm(&mut self, stm: &flat::Stm, live: &mut Live) -> Result<plan::Stm<C::Kernel>, String> {
+    fn stm(&mut self, stm: &flat::Stm, live: &mut Live) -> Result<plan::Stm<C::Kernel>> {
         let bound: Vec<Var> = stm.pat.iter().map(|p| p.var).collect();
         let mut drop_after = self.operands.dead(&bound, live);
         for v in &bound {
@@ -188,12 +189,7 @@ impl<C: Code> Planner<'_, C> {
         Ok(plan::Stm { pat, op, drop_after, span: stm.span, site: *self.end })
     }
 
-    fn op(
-        &mut self,
-        stm: &flat::Stm,
-        live: &mut Live,
-        drop_after: &mut Vec<Slot>,
-    ) -> Result<PlanOp<C>, String> {
+    fn op(&mut self, stm: &flat::Stm, live: &mut Live, drop_after: &mut Vec<Slot>) -> Result<PlanOp<C>> {
         Ok(match &stm.op {
             Op::Check { cond, kind, args } => {
                 let args = self.operands.operands(args, live);
@@ -286,7 +282,7 @@ impl<C: Code> Planner<'_, C> {
         (cond, versions): (&Atom, Option<VersionChoice>),
         [then, other]: [&flat::Block; 2],
         live: &mut Live,
-    ) -> Result<PlanOp<C>, String> {
+    ) -> Result<PlanOp<C>> {
         let (mut in_then, mut in_other) = (live.clone(), live.clone());
         let mut other = self.block(other, &mut in_other)?;
         let mut then = self.block(then, &mut in_then)?;
@@ -306,7 +302,7 @@ impl<C: Code> Planner<'_, C> {
         body: &flat::Block,
         live: &mut Live,
         drop_after: &mut Vec<Slot>,
-    ) -> Result<PlanOp<C>, String> {
+    ) -> Result<PlanOp<C>> {
         let state: Vec<Var> = params.iter().map(|(p, _)| p.var).collect();
         let mut outside = body.free();
         if let flat::LoopForm::While(cond) = form {
@@ -354,7 +350,7 @@ impl<C: Code> Planner<'_, C> {
         body: &flat::Block,
         live: &mut Live,
         drop_after: &mut Vec<Slot>,
-    ) -> Result<PlanOp<C>, String> {
+    ) -> Result<PlanOp<C>> {
         self.keep_through(body.free(), live, drop_after);
         let mut inside = live.clone();
         let planned = self.block(body, &mut inside)?;
@@ -384,7 +380,7 @@ fn out(out: &flat::Out, operands: &mut Operands, live: &mut Live) -> plan::Out {
     }
 }
 
-fn result_prim(stm: &flat::Stm) -> Result<par_ir::Prim, String> {
+fn result_prim(stm: &flat::Stm) -> Result<par_ir::Prim> {
     match stm.pat.first().map(|p| p.ty) {
         Some(Ty::Array(p) | Ty::Rope(p)) => Ok(p),
         _ => Err("a concatenation binds no array".into()),

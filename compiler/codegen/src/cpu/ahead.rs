@@ -14,7 +14,7 @@
 //! The processor does not foresee where a row of a few elements ends. What is written beyond a row's end is in the next rows, which are written after that.
 //! Bodies only compute: what they would read there might not be theirs.
 
-use super::emit::{Unsupported, args};
+use super::emit::{Result, args};
 use super::kernel::{KernelEmitter, KernelInfo};
 use super::lanes::{self, Plan};
 use super::outputs::Target;
@@ -50,7 +50,7 @@ fn is_harmless(body: &Body, statements: &mut usize) -> bool {
 
 impl KernelEmitter<'_, '_, '_> {
     /// A map over rows, of which the short ones are written ahead; where they would not be groups otherwise all of them, but for the last.
-    pub fn map_ahead(&mut self, targets: &[Target]) -> Result<(), Unsupported> {
+    pub fn map_ahead(&mut self, targets: &[Target]) -> Result {
         let hi = self.params[4];
         let plan = lanes::ahead(self.info.kernel, self.e.width);
         self.rows(&[], |k, _, start, end, _| {
@@ -93,7 +93,7 @@ impl KernelEmitter<'_, '_, '_> {
         targets: &[Target],
         (start, end): (Value, Value),
         (whole, done): (Block, Block),
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         self.group_ahead(plan, targets, start, whole)?;
         let second = self.e.b.ins().iadd_imm_s(start, plan.positions());
         let [more, again] = [(); 2].map(|()| self.e.b.create_block());
@@ -116,13 +116,7 @@ impl KernelEmitter<'_, '_, '_> {
     }
 
     /// All positions of a group; where it is left, what there is of the row from there on is as before.
-    fn group_ahead(
-        &mut self,
-        plan: &Plan,
-        targets: &[Target],
-        pos: Value,
-        whole: Block,
-    ) -> Result<(), Unsupported> {
+    fn group_ahead(&mut self, plan: &Plan, targets: &[Target], pos: Value, whole: Block) -> Result {
         let kernel = self.info.kernel;
         let [left, next] = [(); 2].map(|()| self.e.b.create_block());
         self.e.group(plan, left, |group| {

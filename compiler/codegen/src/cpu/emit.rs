@@ -11,6 +11,7 @@ use super::import::Imports;
 use super::local::Calls;
 use super::ranges::Ranges;
 use super::scatter::reads;
+pub use crate::Result;
 use crate::work;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{BlockArg, FuncRef, Inst, MemFlagsData};
@@ -27,9 +28,6 @@ use par_runtime::op::call;
 use par_runtime::plan::{ErrorRecord, KernelCheck, SCATTERS};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::mem::offset_of;
-
-/// A body that cannot be compiled: text for the developer, since flattening makes none.
-pub type Unsupported = String;
 
 /// Where an array starts, and its element type.
 #[derive(Clone, Copy)]
@@ -149,7 +147,7 @@ impl<'a> Emitter<'a> {
         self.b.ins().iconst(types::I64, x)
     }
 
-    pub fn atom(&mut self, a: &Atom) -> Result<Value, Unsupported> {
+    pub fn atom(&mut self, a: &Atom) -> Result<Value> {
         match a {
             Atom::Const(c) => Ok(self.constant(*c)),
             Atom::Var(v) => match (self.bound.scalars.get(v), self.bound.invariants.get(v)) {
@@ -160,12 +158,12 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    pub fn atoms(&mut self, xs: &[Atom]) -> Result<Vec<Value>, Unsupported> {
+    pub fn atoms(&mut self, xs: &[Atom]) -> Result<Vec<Value>> {
         xs.iter().map(|x| self.atom(x)).collect()
     }
 
     /// The statements of a body, and its results.
-    pub fn body(&mut self, body: &Body) -> Result<Vec<Value>, Unsupported> {
+    pub fn body(&mut self, body: &Body) -> Result<Vec<Value>> {
         self.stms(&body.stms)?;
         let mut results = Vec::with_capacity(body.results.len());
         for a in &body.results {
@@ -184,7 +182,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// `new` is a version of the array `old`, in the same place.
-    pub fn same_place(&mut self, new: Var, old: &Atom) -> Result<(), Unsupported> {
+    pub fn same_place(&mut self, new: Var, old: &Atom) -> Result {
         let base = old.var().and_then(|v| self.bound.arrays.get(&v)).copied();
         self.own(new, base.ok_or("an array of a loop or branch is not bound")?);
         Ok(())
@@ -193,7 +191,7 @@ impl<'a> Emitter<'a> {
     /// A body that may run any number of times per element. What it does is counted here; what the outermost body does
     /// is the same for all elements, and the launch counts it. Code that is to count must take this way for every arm
     /// and iteration that the program takes, and for no other: no arm computed for nothing, no iteration of other lanes.
-    pub fn inner(&mut self, body: &Body) -> Result<Vec<Value>, Unsupported> {
+    pub fn inner(&mut self, body: &Body) -> Result<Vec<Value>> {
         self.count(work::of_body(body));
         self.body(body)
     }
@@ -238,28 +236,23 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    pub fn stms(&mut self, stms: &[Stm]) -> Result<(), Unsupported> {
+    pub fn stms(&mut self, stms: &[Stm]) -> Result {
         stms.iter().try_for_each(|s| self.stm(s))
     }
 
     /// The results of an operator for these operands.
-    pub fn lambda(&mut self, lam: &Lambda, operands: &[Value]) -> Result<Vec<Value>, Unsupported> {
+    pub fn lambda(&mut self, lam: &Lambda, operands: &[Value]) -> Result<Vec<Value>> {
         self.with(&lam.params, &lam.body, operands)
     }
 
     /// The results of a body for these values of its parameters.
-    pub fn with(
-        &mut self,
-        params: &[Param],
-        body: &Body,
-        operands: &[Value],
-    ) -> Result<Vec<Value>, Unsupported> {
+    pub fn with(&mut self, params: &[Param], body: &Body, operands: &[Value]) -> Result<Vec<Value>> {
         self.bound.prims.extend(params.iter().map(|p| (p.var, p.ty.prim())));
         self.bound.scalars.extend(params.iter().map(|p| p.var).zip(operands.iter().copied()));
         self.body(body)
     }
 
-    fn stm(&mut self, stm: &Stm) -> Result<(), Unsupported> {
+    fn stm(&mut self, stm: &Stm) -> Result {
         let results = match &stm.exp {
             Exp::Update { arr, at, value } => return self.update(stm.pat[0].var, *arr, at, value),
             Exp::Atom(a) => vec![self.atom(a)?],
@@ -285,7 +278,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Binds the arrays that a branch, loop or call results in: they are where they were.
-    fn array_results(&mut self, stm: &Stm) -> Result<(), Unsupported> {
+    fn array_results(&mut self, stm: &Stm) -> Result {
         let arrays = stm.pat.iter().filter(|p| !p.ty.is_scalar()).count();
         for (i, p) in stm.pat.iter().enumerate().filter(|(_, p)| !p.ty.is_scalar()) {
             let before = match &stm.exp {
@@ -299,7 +292,7 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    fn update(&mut self, new: Var, arr: Var, at: &[At], value: &Atom) -> Result<(), Unsupported> {
+    fn update(&mut self, new: Var, arr: Var, at: &[At], value: &Atom) -> Result {
         self.same_place(new, &arr.into())?;
         let base = self.bound.arrays[&new];
         let [At::Index(i)] = at else {
@@ -310,14 +303,14 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    fn index(&mut self, arr: Var, index: &[Atom]) -> Result<Value, Unsupported> {
+    fn index(&mut self, arr: Var, index: &[Atom]) -> Result<Value> {
         let base = self.base(arr)?;
         let [i] = index else { return Err("a kernel reads a flat array with several indices".into()) };
         let i = self.atom(i)?;
         Ok(self.load(base, i, base.flags()))
     }
 
-    fn branch(&mut self, cond: &Atom, then: &Body, other: &Body) -> Result<Vec<Value>, Unsupported> {
+    fn branch(&mut self, cond: &Atom, then: &Body, other: &Body) -> Result<Vec<Value>> {
         let cond = self.atom(cond)?;
         let price = arm_price(then).zip(arm_price(other)).map(|(a, b)| a + b + then.results.len());
         if price.is_some_and(|p| p <= tuning::SELECT_OPERATORS) && !self.counting {
@@ -359,8 +352,8 @@ impl<'a> Emitter<'a> {
         lo: Value,
         hi: Value,
         state: &[Value],
-        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
+        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>>,
+    ) -> Result<Vec<Value>> {
         self.counted_by(1, less, lo, hi, state, body)
     }
 
@@ -377,8 +370,8 @@ impl<'a> Emitter<'a> {
         lo: Value,
         hi: Value,
         state: &[Value],
-        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
+        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>>,
+    ) -> Result<Vec<Value>> {
         self.counted_until(None, (step, less), (lo, hi), state, body)
     }
 
@@ -389,8 +382,8 @@ impl<'a> Emitter<'a> {
         (step, less): (i64, IntCC),
         (lo, hi): (Value, Value),
         state: &[Value],
-        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
+        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>>,
+    ) -> Result<Vec<Value>> {
         let (again, exit) = (self.b.create_block(), self.b.create_block());
         let before = self.begin_loop();
         let i = self.params_like(again, &[lo])[0];

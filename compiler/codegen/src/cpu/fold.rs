@@ -1,7 +1,7 @@
 //! Reductions and scans of rows.
 
 use super::absorbing;
-use super::emit::{Base, Unsupported, clif_type, input, output};
+use super::emit::{Base, Result, clif_type, input, output};
 use super::kernel::{KernelEmitter, KernelInfo, Role};
 use super::lanes::{Accumulators, Group, Lanes, Plan, RowPlan, Scanning};
 use super::outputs::Target;
@@ -52,11 +52,7 @@ impl InLanes<'_> {
 
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// The values to combine at a position, and the further results.
-    pub fn combinable(
-        &mut self,
-        partials: &[Base],
-        pos: Value,
-    ) -> Result<(Vec<Value>, Vec<Value>), Unsupported> {
+    pub fn combinable(&mut self, partials: &[Base], pos: Value) -> Result<(Vec<Value>, Vec<Value>)> {
         if self.role == Role::Combine {
             self.e.exits.pos = pos.into();
             return Ok((partials.iter().map(|p| self.e.load(*p, pos, input())).collect(), vec![]));
@@ -66,11 +62,11 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         Ok((values, rest))
     }
 
-    pub fn combine(&mut self, op: &Lambda, acc: &[Value], xs: &[Value]) -> Result<Vec<Value>, Unsupported> {
+    pub fn combine(&mut self, op: &Lambda, acc: &[Value], xs: &[Value]) -> Result<Vec<Value>> {
         self.e.lambda(op, &[acc, xs].concat())
     }
 
-    pub fn reduce(&mut self, op: &Lambda) -> Result<(), Unsupported> {
+    pub fn reduce(&mut self, op: &Lambda) -> Result {
         let (info, initial) = (self.info, self.initial());
         let outputs = info.layout.outputs_at();
         let results = self.arrays(outputs, &info.combined);
@@ -124,15 +120,9 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         groups: &RowPlan,
         initial: &[Value],
         results: &[Base],
-        of_row: impl FnOnce(
-            &mut KernelEmitter<'_, 'a, 'k>,
-            Value,
-            Value,
-            Value,
-            &[Value],
-        ) -> Result<Vec<Value>, Unsupported>
+        of_row: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, Value, Value, &[Value]) -> Result<Vec<Value>>
         + Copy,
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         let rows = self.info.scheduled.and_then(|s| s.rows.as_ref()).ok_or("rows without a map")?;
         let (first, last, lo, hi) = (self.params[1], self.params[2], self.params[3], self.params[4]);
         let address = self.env(types::I64, 0);
@@ -193,9 +183,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         elems: &[Base],
         (start, end): (Value, Value),
         initial: &[Value],
-        element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>
-        + Copy,
-    ) -> Result<Vec<Value>, Unsupported> {
+        element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>> + Copy,
+    ) -> Result<Vec<Value>> {
         self.counted_by(tuning::NARROW_STRETCH, start, end, initial, |k, first, acc| {
             let next = k.e.b.ins().iadd_imm_s(first, tuning::NARROW_STRETCH);
             let last = k.e.b.ins().smin(next, end);
@@ -211,9 +200,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         elems: &[Base],
         ends: (Value, Value),
         initial: &[Value],
-        element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>
-        + Copy,
-    ) -> Result<Vec<Value>, Unsupported> {
+        element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>> + Copy,
+    ) -> Result<Vec<Value>> {
         let (kernel, into) = (self.info.kernel, &self.info.combined);
         let (mut start, mut acc) = (ends.0, initial.to_vec());
         // Of many rows of a ragged space most is what a group leaves, and a group of runs leaves much.
@@ -256,7 +244,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         if self.e.counting { None } else { absorbing::of_operator(op, &self.info.kernel.body) }
     }
 
-    pub fn scan(&mut self, op: &Lambda, exclusive: bool) -> Result<(), Unsupported> {
+    pub fn scan(&mut self, op: &Lambda, exclusive: bool) -> Result {
         let (info, initial) = (self.info, self.initial());
         let k = info.combined.len();
         let prefixes = self.prefixes()?;
@@ -310,9 +298,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         (scanning, op, uses): (&Scanning, &Lambda, Option<(&Prefixes, bool)>),
         (start, end): (Value, Value),
         state: &[Value],
-        element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>
-        + Copy,
-    ) -> Result<Vec<Value>, Unsupported> {
+        element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>> + Copy,
+    ) -> Result<Vec<Value>> {
         let (kernel, n) = (self.info.kernel, self.info.combined.len());
         // The chain of operations of a short row is done while another row's begins.
         let is_ragged = kernel.space.is_ragged();
@@ -348,7 +335,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// Where a scan's prefixes go.
-    fn prefixes(&mut self) -> Result<Prefixes<'k>, Unsupported> {
+    fn prefixes(&mut self) -> Result<Prefixes<'k>> {
         let info = self.info;
         Ok(match info.kernel.after() {
             Some(after) => Prefixes::Used(after, self.targets(&after.outs)?),
@@ -359,13 +346,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         })
     }
 
-    fn use_prefix(
-        &mut self,
-        prefixes: &Prefixes,
-        pos: Value,
-        prefix: &[Value],
-        rest: Vec<Value>,
-    ) -> Result<(), Unsupported> {
+    fn use_prefix(&mut self, prefixes: &Prefixes, pos: Value, prefix: &[Value], rest: Vec<Value>) -> Result {
         match prefixes {
             Prefixes::Stored(arrays) => {
                 let all = prefix.iter().copied().chain(rest);
@@ -387,7 +368,7 @@ impl Group<'_, '_> {
         pos: Value,
         found: Vec<Lanes>,
         further: Vec<Lanes>,
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         match prefixes {
             Prefixes::Stored(arrays) => {
                 let all = found.iter().chain(&further);
@@ -397,7 +378,7 @@ impl Group<'_, '_> {
             Prefixes::Used(after, targets) => {
                 self.bind_params(&after.params, found.into_iter());
                 self.stms(&after.body.stms)?;
-                let results = after.body.results.iter().map(|a| self.atom(a)).collect::<Result<_, _>>()?;
+                let results = after.body.results.iter().map(|a| self.atom(a)).collect::<Result<_>>()?;
                 self.write(targets, pos, results, false)
             }
         }

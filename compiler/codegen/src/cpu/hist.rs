@@ -6,7 +6,7 @@
 //!     for pos in s .. e      d[i[pos-s]] = op d[i[pos-s]] a[pos-s]
 //! ```
 
-use super::emit::{Base, Unsupported, output};
+use super::emit::{Base, Result, output};
 use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, KernelInfo, Role};
 use super::lanes;
@@ -28,7 +28,7 @@ pub fn split(kernel: &Kernel, fresh: &Fresh) -> Option<Staged> {
 }
 
 impl<'a> KernelEmitter<'_, 'a, '_> {
-    pub fn hist(&mut self, op: &Lambda) -> Result<(), Unsupported> {
+    pub fn hist(&mut self, op: &Lambda) -> Result {
         let info = self.info;
         let outputs = info.layout.outputs_at();
         let len = self.env(types::I64, outputs);
@@ -74,7 +74,7 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
         (len, dests): (Value, &[Base]),
         partials: &[Base],
         pos: Value,
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         let (index, values) = match self.role {
             Role::Combine => (pos, self.combinable(partials, pos)?.0),
             _ => {
@@ -93,12 +93,7 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
     }
 
     /// Code that runs if `0 <= index < len`.
-    fn if_inside(
-        &mut self,
-        index: Value,
-        len: Value,
-        code: impl FnOnce(&mut Self) -> Result<(), Unsupported>,
-    ) -> Result<(), Unsupported> {
+    fn if_inside(&mut self, index: Value, len: Value, code: impl FnOnce(&mut Self) -> Result) -> Result {
         let inside = self.e.b.ins().icmp(IntCC::UnsignedLessThan, index, len);
         let (yes, after) = (self.e.b.create_block(), self.e.b.create_block());
         self.e.b.ins().brif(inside, yes, &[], after, &[]);
@@ -114,8 +109,8 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
         &mut self,
         start: Value,
         end: Value,
-        mut element: impl FnMut(&mut KernelEmitter<'_, 'a, '_>, i64, Value) -> Result<(), Unsupported>,
-    ) -> Result<Value, Unsupported> {
+        mut element: impl FnMut(&mut KernelEmitter<'_, 'a, '_>, i64, Value) -> Result,
+    ) -> Result<Value> {
         let last = self.e.b.ins().iadd_imm_s(end, 1 - tuning::HIST_UNROLLED);
         self.counted_by(tuning::HIST_UNROLLED, start, last, &[], |k, pos, _| {
             for i in 0..tuning::HIST_UNROLLED {

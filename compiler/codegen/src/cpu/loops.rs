@@ -2,7 +2,7 @@
 
 use super::absorbing;
 use super::chains::chains;
-use super::emit::{Emitter, Unsupported, args};
+use super::emit::{Emitter, Result, args};
 use super::invariant::counter_check;
 use super::lanes::{self, Segments};
 use crate::work;
@@ -82,12 +82,7 @@ pub fn has_loop(body: &Body) -> bool {
 
 impl<'a> Emitter<'a> {
     /// The final values of a loop's scalars.
-    pub fn loop_stm(
-        &mut self,
-        params: &[(Param, Atom)],
-        form: &LoopForm,
-        body: &Body,
-    ) -> Result<Vec<Value>, Unsupported> {
+    pub fn loop_stm(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Result<Vec<Value>> {
         let mut used = body.free();
         if let LoopForm::While(cond) = form {
             used.extend(cond.free());
@@ -95,16 +90,11 @@ impl<'a> Emitter<'a> {
         self.with_in_registers(&used, |e| e.repeat(params, form, body))
     }
 
-    fn repeat(
-        &mut self,
-        params: &[(Param, Atom)],
-        form: &LoopForm,
-        body: &Body,
-    ) -> Result<Vec<Value>, Unsupported> {
+    fn repeat(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Result<Vec<Value>> {
         for (p, x) in params.iter().filter(|(p, _)| !p.ty.is_scalar()) {
             self.same_place(p.var, x)?;
         }
-        let initial: Vec<Value> = scalars(params).map(|(_, x)| self.atom(x)).collect::<Result<_, _>>()?;
+        let initial: Vec<Value> = scalars(params).map(|(_, x)| self.atom(x)).collect::<Result<_>>()?;
         self.bound.prims.extend(scalars(params).map(|(p, _)| (p.var, p.ty.prim())));
         let (index, prim, bound) = match form {
             LoopForm::For { index, prim, bound } => (*index, *prim, self.atom(bound)?),
@@ -134,7 +124,7 @@ impl<'a> Emitter<'a> {
         counted: &Counted,
         ends: (Value, Value),
         state: &[Value],
-    ) -> Result<Vec<Value>, Unsupported> {
+    ) -> Result<Vec<Value>> {
         match &counted.segments {
             Some(segments) => self.segments(segments, ends, &mut |e, body, ends, in_groups| {
                 e.straight_loop(counted, body, ends, &[], in_groups).map(|_| ())
@@ -151,7 +141,7 @@ impl<'a> Emitter<'a> {
         (first, end): (Value, Value),
         state: &[Value],
         in_groups: bool,
-    ) -> Result<Vec<Value>, Unsupported> {
+    ) -> Result<Vec<Value>> {
         let Counted { params, form, index, less, is_widened, .. } = counted;
         if !self.counting
             && *less == IntCC::SignedLessThan
@@ -203,8 +193,8 @@ impl<'a> Emitter<'a> {
         less: IntCC,
         (first, end): (Value, Value),
         state: &[Value],
-        all: impl FnOnce(&mut Self) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
+        all: impl FnOnce(&mut Self) -> Result<Vec<Value>>,
+    ) -> Result<Vec<Value>> {
         let (some, exit) = (self.b.create_block(), self.b.create_block());
         let last = self.params_like(exit, state);
         let enter = self.b.ins().icmp(less, first, end);
@@ -224,7 +214,7 @@ impl<'a> Emitter<'a> {
         prim: Prim,
         bound: Value,
         initial: &[Value],
-    ) -> Result<Vec<Value>, Unsupported> {
+    ) -> Result<Vec<Value>> {
         let (many, zero) = (tuning::CANCEL_ITERATIONS, self.i64(0));
         let bound = match (counted.is_widened, prim.is_signed()) {
             (true, true) => self.b.ins().sextend(types::I64, bound),
@@ -252,7 +242,7 @@ impl<'a> Emitter<'a> {
         cond: &Body,
         body: &Body,
         initial: &[Value],
-    ) -> Result<Vec<Value>, Unsupported> {
+    ) -> Result<Vec<Value>> {
         let (again, exit) = (self.b.create_block(), self.b.create_block());
         let state = self.params_like(again, initial);
         let last = self.params_like(exit, initial);
@@ -271,12 +261,7 @@ impl<'a> Emitter<'a> {
 
     /// Goes on with `again` if a condition holds, and with `exit` if it does not, with a branch for each part of it: one that does
     /// not wait for numbers of the iteration tells the processor early that the loop ends, and what comes after it begins meanwhile.
-    fn go_on_while(
-        &mut self,
-        cond: &Body,
-        (again, exit): (Block, Block),
-        state: &[Value],
-    ) -> Result<(), Unsupported> {
+    fn go_on_while(&mut self, cond: &Body, (again, exit): (Block, Block), state: &[Value]) -> Result {
         self.count(work::of_body(cond));
         let Some(choice) = Choice::of(cond) else {
             self.stms(&cond.stms)?;
@@ -299,7 +284,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Branches to `exit` unless all flags are set.
-    fn require(&mut self, flags: &[Atom], exit: Block, state: &[Value]) -> Result<(), Unsupported> {
+    fn require(&mut self, flags: &[Atom], exit: Block, state: &[Value]) -> Result {
         for flag in flags {
             let (flag, next) = (self.atom(flag)?, self.b.create_block());
             self.b.ins().brif(flag, next, &[], exit, &args(state));

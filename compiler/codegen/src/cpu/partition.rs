@@ -9,7 +9,7 @@
 //!
 //! The places of the classes are the executor's, one set for each chunk: see `plan::Partition`.
 
-use super::emit::{Base, Unsupported};
+use super::emit::{Base, Result};
 use super::fresh::Fresh;
 use super::kernel::KernelEmitter;
 use super::prefix::Splitter;
@@ -120,7 +120,7 @@ impl Chooser<'_> {
 
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// The partition in strips.
-    pub fn move_strips(&mut self, moves: &Moves) -> Result<(), Unsupported> {
+    pub fn move_strips(&mut self, moves: &Moves) -> Result {
         let at = self.info.layout.outputs_at() + 1;
         let dests = self.destinations(&moves.dests, at)?;
         let places = self.env(types::I64, at + dests.len());
@@ -142,7 +142,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         dests: &[Base],
         places: Value,
         (first, last): (Value, Value),
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         let n = self.e.b.ins().isub(last, first);
         let classes = self.strip_address(moves.class, first)?;
         for (i, (dest, source)) in dests.iter().zip(&moves.sources).enumerate() {

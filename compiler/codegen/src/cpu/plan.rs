@@ -3,6 +3,7 @@
 use super::lanes::any_order;
 use super::reads::Reads;
 use super::{ForRanks, Functions, KernelCode, inspect};
+use crate::Result;
 use crate::plan::{Code, Live, Operands, all_outs};
 use crate::{cost, work};
 use par_ir::Var;
@@ -19,7 +20,7 @@ impl Code for KernelCode {
         kernel: &Kernel,
         operands: &mut Operands,
         live: &mut Live,
-    ) -> Result<plan::Kernel, String> {
+    ) -> Result<plan::Kernel> {
         let mut functions = self.take(number)?;
         let kind = kernel_kind(kernel, &functions, operands, live)?;
         let captures = operands.vars(&functions.captures, live);
@@ -44,7 +45,7 @@ fn plan_of(
     (space, captures): (plan::Space, Vec<Operand>),
     kind: plan::KernelKind,
     ranks: Option<plan::ForRanks>,
-) -> Result<plan::Kernel, String> {
+) -> Result<plan::Kernel> {
     let code = functions.main()?;
     Ok(plan::Kernel {
         name: functions.name,
@@ -68,7 +69,7 @@ fn for_ranks(
     (vars, captures, space): (&[Var], &[Operand], plan::Space),
     operands: &mut Operands,
     live: &mut Live,
-) -> Result<plan::ForRanks, String> {
+) -> Result<plan::ForRanks> {
     let at = |v: &Var| vars.iter().position(|w| w == v).map(|i| captures[i]);
     let rows = match space {
         plan::Space::Uniform { rows, .. } | plan::Space::Ragged { rows, .. } => plan::Space::Flat(rows),
@@ -92,7 +93,7 @@ fn for_ranks(
         let kernel = same(&kernel, functions, if by_row { rows } else { space })?;
         Ok::<_, String>(Inspector { kernel, of, is_last, by_row })
     };
-    let inspectors = ranks.inspectors.into_iter().map(planned).collect::<Result<_, _>>()?;
+    let inspectors = ranks.inspectors.into_iter().map(planned).collect::<Result<_>>()?;
     let scalars = operands.vars(&ranks.reads.scalars, live);
     let Reads { reaches: reads, arrays, own, .. } = ranks.reads;
     Ok(plan::ForRanks { scalars, reads, arrays, own, listed, inspectors })
@@ -103,7 +104,7 @@ fn kernel_kind(
     functions: &Functions,
     operands: &mut Operands,
     live: &mut Live,
-) -> Result<plan::KernelKind, String> {
+) -> Result<plan::KernelKind> {
     Ok(match &kernel.kind {
         KernelKind::Map(outs) => plan::KernelKind::Map(all_outs(outs, operands, live)),
         KernelKind::Reduce { neutral, .. } => {
@@ -126,12 +127,7 @@ fn kernel_kind(
     })
 }
 
-fn fold(
-    neutral: &[Atom],
-    functions: &Functions,
-    operands: &mut Operands,
-    live: &mut Live,
-) -> Result<Fold, String> {
+fn fold(neutral: &[Atom], functions: &Functions, operands: &mut Operands, live: &mut Live) -> Result<Fold> {
     Ok(Fold {
         prims: functions.combined.clone(),
         neutral: operands.operands(neutral, live),

@@ -6,7 +6,7 @@
 //!     scatter ys i a
 //! ```
 
-use super::emit::{Unsupported, output};
+use super::emit::{Result, output};
 use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, KernelInfo, array_prim};
 use super::outputs::Target;
@@ -103,7 +103,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         scattering: &Scattering,
         targets: &[Target],
         (start, end): (Value, Value),
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         let buffers: Vec<Vec<Buffer>> = scattering.buffers.iter().map(|b| self.strip_buffers(b)).collect();
         let (types, role, params) = (self.types, self.role, self.params.clone());
         let info = KernelInfo::of_stage(&scattering.kernel);
@@ -142,7 +142,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         targets: &[Target],
         buffers: &[Vec<Buffer>],
         (first, last): (Value, Value),
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         let n = self.e.b.ins().isub(last, first);
         let scatters = targets.iter().filter_map(|t| match t {
             Target::Scatter { number, len, dests } => Some((*number, *len, dests)),

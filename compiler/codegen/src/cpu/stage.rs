@@ -17,7 +17,7 @@
 //! fails first: so it is a map, which may be done once more.
 
 use super::branches::without_branches;
-use super::emit::{Base, Unsupported, args, input};
+use super::emit::{Base, Result, args, input};
 use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, Role};
 use super::outputs::Target;
@@ -384,12 +384,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         &mut self,
         (start, end): (Value, Value),
         state: &[Value],
-        code: impl FnOnce(
-            &mut KernelEmitter<'_, 'a, 'k>,
-            (Value, Value),
-            &[Value],
-        ) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
+        code: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, (Value, Value), &[Value]) -> Result<Vec<Value>>,
+    ) -> Result<Vec<Value>> {
         let Some(staged) = self.staged().filter(|_| self.role != Role::Combine) else {
             return code(self, (start, end), state);
         };
@@ -401,11 +397,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// As `in_strips`, of a map; with strips left where checks that wait fail.
-    pub fn map_in_strips(
-        &mut self,
-        targets: &[Target],
-        (start, end): (Value, Value),
-    ) -> Result<(), Unsupported> {
+    pub fn map_in_strips(&mut self, targets: &[Target], (start, end): (Value, Value)) -> Result {
         let staged = self.staged();
         let Some(staged) = staged.filter(|s| s.checks_late) else {
             let code = |k: &mut KernelEmitter<'_, 'a, 'k>, ends, _: &[Value]| {
@@ -454,7 +446,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// As [`Self::map_in_strips`], of all rows.
-    pub fn map_rows_in_strips(&mut self, staged: &'k Staged, targets: &[Target]) -> Result<(), Unsupported> {
+    pub fn map_rows_in_strips(&mut self, staged: &'k Staged, targets: &[Target]) -> Result {
         let Some((_, dim)) = self.info.kernel.space.as_rows() else { return Err("there are no rows".into()) };
         let buffers = self.buffers(staged);
         let (row_lo, row_hi, lo, hi) = (self.params[1], self.params[2], self.params[3], self.params[4]);
@@ -483,8 +475,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         &mut self,
         step: &Kernel,
         ends: (Value, Value),
-        code: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, (Value, Value)) -> Result<(), Unsupported>,
-    ) -> Result<(), Unsupported> {
+        code: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, (Value, Value)) -> Result,
+    ) -> Result {
         let kernel = self.info.kernel;
         let of_rows = kernel.prologue.iter().flat_map(|s| &s.pat).map(|p| p.var);
         let mut of_rows = of_rows.chain(kernel.binders().into_iter().filter(|v| *v != kernel.pos));
@@ -535,29 +527,24 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// Steps that are done with a strip before the kernel that remains.
-    fn stages(
-        &mut self,
-        staged: &Staged,
-        buffers: &[Buffer],
-        ends: (Value, Value),
-    ) -> Result<(), Unsupported> {
+    fn stages(&mut self, staged: &Staged, buffers: &[Buffer], ends: (Value, Value)) -> Result {
         self.name_strips(buffers, ends.0);
         staged.stages.iter().try_for_each(|stage| self.stage(stage, ends))
     }
 
-    fn stage(&mut self, stage: &Stage, (start, end): (Value, Value)) -> Result<(), Unsupported> {
+    fn stage(&mut self, stage: &Stage, (start, end): (Value, Value)) -> Result {
         if !stage.kernel.body.stms.is_empty() {
             self.store_step(&stage.kernel, &stage.stored, (start, end))?;
         }
         self.strip_calls(stage, (start, end))
     }
 
-    fn strip_calls(&mut self, stage: &Stage, (start, end): (Value, Value)) -> Result<(), Unsupported> {
+    fn strip_calls(&mut self, stage: &Stage, (start, end): (Value, Value)) -> Result {
         let count = self.e.b.ins().isub(end, start);
         stage.calls.iter().try_for_each(|call| self.strip_call(call, start, count))
     }
 
-    fn strip_call(&mut self, call: &Call, start: Value, count: Value) -> Result<(), Unsupported> {
+    fn strip_call(&mut self, call: &Call, start: Value, count: Value) -> Result {
         let to = self.strip_address(call.to.var, start)?;
         let from = self.strip_address(call.from, start)?;
         self.runtime_call(strip_symbol(call.function, call.to.prim), &[to, from, count]);

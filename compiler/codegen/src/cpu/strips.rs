@@ -1,7 +1,7 @@
 //! Kernels in steps, on strips of positions: memory on the stack for what one step leaves to the next, and calls of the runtime's functions
 //! for strips.
 
-use super::emit::{Base, Unsupported, output};
+use super::emit::{Base, Result, output};
 use super::kernel::{KernelEmitter, KernelInfo};
 use super::outputs::Target;
 use super::scatter::Scattering;
@@ -35,12 +35,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         &mut self,
         (start, end): (Value, Value),
         state: &[Value],
-        code: impl FnOnce(
-            &mut KernelEmitter<'_, 'a, 'k>,
-            (Value, Value),
-            &[Value],
-        ) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
+        code: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, (Value, Value), &[Value]) -> Result<Vec<Value>>,
+    ) -> Result<Vec<Value>> {
         self.by_strips_of(STRIP, (start, end), state, code)
     }
 
@@ -50,12 +46,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         length: usize,
         (start, end): (Value, Value),
         state: &[Value],
-        code: impl FnOnce(
-            &mut KernelEmitter<'_, 'a, 'k>,
-            (Value, Value),
-            &[Value],
-        ) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
+        code: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, (Value, Value), &[Value]) -> Result<Vec<Value>>,
+    ) -> Result<Vec<Value>> {
         self.counted_by(length as i64, start, end, state, |k, first, state| {
             let ends = k.strip_from(length, first, end);
             code(k, ends, state)
@@ -97,12 +89,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// A step whose results go to the buffers of these variables.
-    pub fn store_step(
-        &mut self,
-        kernel: &Kernel,
-        stored: &[Scalar],
-        ends: (Value, Value),
-    ) -> Result<(), Unsupported> {
+    pub fn store_step(&mut self, kernel: &Kernel, stored: &[Scalar], ends: (Value, Value)) -> Result {
         let targets: Vec<Target> = stored.iter().map(|s| Target::Elem(self.e.bound.arrays[&s.var])).collect();
         self.step(kernel, None, &targets, ends)
     }
@@ -114,7 +101,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         scattering: Option<&Scattering>,
         targets: &[Target],
         ends: (Value, Value),
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         let info = KernelInfo { scattering, ..KernelInfo::of_stage(kernel) };
         let params = self.params.clone();
         self.reloading(kernel, targets, |this, targets| {
@@ -168,7 +155,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// Where the element of a position is.
-    pub fn strip_address(&mut self, array: Var, start: Value) -> Result<Value, Unsupported> {
+    pub fn strip_address(&mut self, array: Var, start: Value) -> Result<Value> {
         let base = *self.e.bound.arrays.get(&array).ok_or("a strip is not bound")?;
         Ok(self.e.element(base, start))
     }

@@ -1,6 +1,7 @@
 //! Plans of kernels.
 
 use super::kernel::Source;
+use crate::Result;
 use crate::plan::{Code, Live, Operands, all_outs};
 use crate::work;
 use par_ir::flat::{self, Kernel};
@@ -25,7 +26,7 @@ impl Code for CudaCode<'_> {
         kernel: &Kernel,
         operands: &mut Operands,
         live: &mut Live,
-    ) -> Result<cuda::Kernel, String> {
+    ) -> Result<cuda::Kernel> {
         let source = self.kernels.get(&number).ok_or("a kernel was not compiled")?;
         let kind = kind(kernel, source, operands, live);
         let captures = operands.vars(&source.captures, live);

@@ -10,7 +10,7 @@ use super::value::{Form, Lanes};
 use super::waits::pays_if_long;
 use crate::cpu::absorbing;
 use crate::cpu::convert;
-use crate::cpu::emit::{Base, Unsupported, args, arm_price};
+use crate::cpu::emit::{Base, Result, args, arm_price};
 use cranelift::prelude::*;
 use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
 use par_ir::prim::{CmpOp, PrimOp};
@@ -19,14 +19,14 @@ use par_ir::{Prim, Scalar, Var, tuning};
 use par_runtime::op::call::is_call;
 
 impl Group<'_, '_> {
-    pub fn atom(&mut self, a: &Atom) -> Result<Lanes, Unsupported> {
+    pub fn atom(&mut self, a: &Atom) -> Result<Lanes> {
         if let Some(x) = a.var().and_then(|v| self.kept.values.get(&v)) {
             return Ok(x.clone());
         }
         Ok(Lanes::Same(self.e.atom(a)?))
     }
 
-    pub fn stms(&mut self, stms: &[Stm]) -> Result<(), Unsupported> {
+    pub fn stms(&mut self, stms: &[Stm]) -> Result {
         stms.iter().try_for_each(|s| self.stm(s))
     }
 
@@ -39,7 +39,7 @@ impl Group<'_, '_> {
         }
     }
 
-    fn stm(&mut self, stm: &Stm) -> Result<(), Unsupported> {
+    fn stm(&mut self, stm: &Stm) -> Result {
         self.note_row(stm);
         self.leaving.has_stored |= self.leaving.must_stay && stays::updates(stm);
         let results = match &stm.exp {
@@ -119,10 +119,10 @@ impl Group<'_, '_> {
         a.var().and_then(|v| self.kept.rows.get(&v)).copied()
     }
 
-    fn operator(&mut self, op: PrimOp, xs: &[Atom], var: Var) -> Result<Lanes, Unsupported> {
+    fn operator(&mut self, op: PrimOp, xs: &[Atom], var: Var) -> Result<Lanes> {
         let divisor = xs.get(1).and_then(|x| x.as_i64());
         self.e.ranges.note(var, op, xs);
-        let operands: Vec<Lanes> = xs.iter().map(|a| self.atom(a)).collect::<Result<_, _>>()?;
+        let operands: Vec<Lanes> = xs.iter().map(|a| self.atom(a)).collect::<Result<_>>()?;
         if let Some(scalars) = operands.iter().map(same).collect::<Option<Vec<Value>>>() {
             return Ok(Lanes::Same(self.e.prim(op, &scalars, divisor)));
         }
@@ -151,7 +151,7 @@ impl Group<'_, '_> {
     }
 
     /// A check that fails in a lane that is here fails once more in scalar code, which says where.
-    fn check(&mut self, cond: &Atom) -> Result<(), Unsupported> {
+    fn check(&mut self, cond: &Atom) -> Result {
         let cond = self.atom(cond)?;
         self.check_lanes(cond);
         Ok(())
@@ -172,7 +172,7 @@ impl Group<'_, '_> {
     }
 
     /// A check whether an index in vectors is in a range: one comparison of unsigned numbers, where there is such.
-    fn check_vectors(&mut self, cond: &Atom, i: &Atom, n: &Atom) -> Result<(), Unsupported> {
+    fn check_vectors(&mut self, cond: &Atom, i: &Atom, n: &Atom) -> Result {
         match (self.atom(i)?, self.atom(n)?) {
             (Lanes::Vector(indices), Lanes::Same(n)) if self.bytes == WIDEST => {
                 let limit = self.splat(n, 1)[0];
@@ -186,7 +186,7 @@ impl Group<'_, '_> {
     }
 
     /// A check whether an index is in a range, where all lanes are here.
-    fn check_range(&mut self, cond: &Atom, i: &Atom, n: &Atom) -> Result<(), Unsupported> {
+    fn check_range(&mut self, cond: &Atom, i: &Atom, n: &Atom) -> Result {
         let (Lanes::Apart(indices), Lanes::Same(n)) = (self.atom(i)?, self.atom(n)?) else {
             return self.check_vectors(cond, i, n);
         };
@@ -250,18 +250,12 @@ impl Group<'_, '_> {
         pat.iter().map(|p| (p.ty.prim(), self.form(p.var))).collect()
     }
 
-    fn body(&mut self, body: &Body) -> Result<Vec<Lanes>, Unsupported> {
+    fn body(&mut self, body: &Body) -> Result<Vec<Lanes>> {
         self.stms(&body.stms)?;
         body.results.iter().map(|a| self.atom(a)).collect()
     }
 
-    fn branch(
-        &mut self,
-        cond: &Atom,
-        then: &Body,
-        other: &Body,
-        pat: &[Param],
-    ) -> Result<Vec<Lanes>, Unsupported> {
+    fn branch(&mut self, cond: &Atom, then: &Body, other: &Body, pat: &[Param]) -> Result<Vec<Lanes>> {
         let prices = arm_price(then).zip(arm_price(other));
         let is_cheap = prices.is_some_and(|(a, b)| a + b + pat.len() <= tuning::LANES_SELECT_OPERATORS);
         match self.atom(cond)? {
@@ -273,13 +267,7 @@ impl Group<'_, '_> {
 
     /// All lanes take the results of the same one of two cheap bodies. Branches would part the code in which values are computed once: Cranelift
     /// computes a value in each block that uses it, unless one before has.
-    fn same_of_two(
-        &mut self,
-        cond: Value,
-        then: &Body,
-        other: &Body,
-        pat: &[Param],
-    ) -> Result<Vec<Lanes>, Unsupported> {
+    fn same_of_two(&mut self, cond: Value, then: &Body, other: &Body, pat: &[Param]) -> Result<Vec<Lanes>> {
         let (a, b) = (self.body(then)?, self.body(other)?);
         let forms = self.forms(pat);
         let choose = |((a, b), (p, form)): ((&Lanes, &Lanes), (Prim, Form))| match form {
@@ -293,13 +281,7 @@ impl Group<'_, '_> {
     }
 
     /// All lanes go the same way.
-    fn together(
-        &mut self,
-        cond: Value,
-        then: &Body,
-        other: &Body,
-        pat: &[Param],
-    ) -> Result<Vec<Lanes>, Unsupported> {
+    fn together(&mut self, cond: Value, then: &Body, other: &Body, pat: &[Param]) -> Result<Vec<Lanes>> {
         let forms = self.forms(pat);
         let (yes, no, join) = (self.e.b.create_block(), self.e.b.create_block(), self.e.b.create_block());
         self.e.b.ins().brif(cond, yes, &[], no, &[]);
@@ -319,13 +301,7 @@ impl Group<'_, '_> {
     }
 
     /// Lanes differ: both bodies run, each for its lanes.
-    fn both_ways(
-        &mut self,
-        cond: Lanes,
-        then: &Body,
-        other: &Body,
-        pat: &[Param],
-    ) -> Result<Vec<Lanes>, Unsupported> {
+    fn both_ways(&mut self, cond: Lanes, then: &Body, other: &Body, pat: &[Param]) -> Result<Vec<Lanes>> {
         let (yes, no) = match self.here.active.clone() {
             Some(active) => (self.both(&active, &cond), self.without(&active, &cond)),
             None if needs_lanes(other) => {
@@ -346,12 +322,7 @@ impl Group<'_, '_> {
     }
 
     /// A body for some lanes; what others get has no meaning. What must not run for none of them does not.
-    fn for_lanes(
-        &mut self,
-        active: Lanes,
-        body: &Body,
-        forms: &[(Prim, Form)],
-    ) -> Result<Vec<Lanes>, Unsupported> {
+    fn for_lanes(&mut self, active: Lanes, body: &Body, forms: &[(Prim, Form)]) -> Result<Vec<Lanes>> {
         if !needs_lanes(body) {
             return self.body(body);
         }
@@ -380,7 +351,7 @@ impl Group<'_, '_> {
         form: &LoopForm,
         body: &Body,
         results: &[Param],
-    ) -> Result<Vec<Lanes>, Unsupported> {
+    ) -> Result<Vec<Lanes>> {
         let bodies = match form {
             LoopForm::For { .. } => vec![body],
             LoopForm::While(cond) => vec![cond, body],
@@ -390,7 +361,7 @@ impl Group<'_, '_> {
         let pat: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
         self.e.bound.prims.extend(pat.iter().map(|p| (p.var, p.ty.prim())));
         let forms = self.forms(&pat);
-        let initial: Vec<Lanes> = params.iter().map(|(_, x)| self.atom(x)).collect::<Result<_, _>>()?;
+        let initial: Vec<Lanes> = params.iter().map(|(_, x)| self.atom(x)).collect::<Result<_>>()?;
         let state = State { pat, forms, kept, absorbing: absorbing::of_loop(params, body) };
         match form {
             LoopForm::For { index, prim, bound } => {
@@ -426,7 +397,7 @@ impl Group<'_, '_> {
         initial: Vec<Lanes>,
         body: &Body,
         state: &State,
-    ) -> Result<Vec<Lanes>, Unsupported> {
+    ) -> Result<Vec<Lanes>> {
         let zero = self.e.constant(Scalar::zero(prim));
         let less = PrimOp::Cmp(CmpOp::Lt, prim);
         let limit = self.longest.map_or(bound.clone(), Lanes::Same);
@@ -488,7 +459,7 @@ impl Group<'_, '_> {
         initial: Vec<Lanes>,
         body: &Body,
         state: &State,
-    ) -> Result<Vec<Lanes>, Unsupported> {
+    ) -> Result<Vec<Lanes>> {
         self.bind_state(state, &initial);
         let enter = self.single(cond)?;
         let mut looping = Looping::start(self, initial, state);
@@ -508,7 +479,7 @@ impl Group<'_, '_> {
         Ok(looping.end(self, repeat, &[], next, state))
     }
 
-    fn single(&mut self, cond: &Body) -> Result<Lanes, Unsupported> {
+    fn single(&mut self, cond: &Body) -> Result<Lanes> {
         self.body(cond)?.into_iter().next().ok_or_else(|| "a condition without result".into())
     }
 }
@@ -583,7 +554,7 @@ impl Looping {
     }
 
     /// The state after an iteration; lanes that have finished keep theirs.
-    fn iterate(&mut self, s: &mut Group, body: &Body, state: &State) -> Result<Vec<Lanes>, Unsupported> {
+    fn iterate(&mut self, s: &mut Group, body: &Body, state: &State) -> Result<Vec<Lanes>> {
         self.current = s.gather_all(&self.initial, &state.forms, &self.counts);
         let current = self.current.clone();
         s.bind_state(state, &current);

@@ -17,7 +17,7 @@ use super::operator::{Part, Reduction};
 use super::reduce::{Accumulators, prims};
 use super::{Group, Plan, is_pure};
 use crate::cpu::absorbing;
-use crate::cpu::emit::{Emitter, Unsupported};
+use crate::cpu::emit::{Emitter, Result};
 use crate::cpu::fresh::Fresh;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Schedule, Stm};
@@ -173,8 +173,8 @@ impl<'a> Emitter<'a> {
         folds: &Folds,
         (start, end): (Value, Value),
         state: &[Value],
-        single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported> + Copy,
-    ) -> Result<(Value, Vec<Value>), Unsupported> {
+        single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>> + Copy,
+    ) -> Result<(Value, Vec<Value>)> {
         let Folds { index, plan, reduction, prims } = folds;
         let identities = self.identities(plan, reduction, state);
         self.groups(

@@ -19,7 +19,7 @@ use super::affine::Affine;
 use super::class::Classes;
 use super::cost::Setting;
 use super::{Group, Plan, State, cost, is_pure};
-use crate::cpu::emit::{Emitter, Unsupported};
+use crate::cpu::emit::{Emitter, Result};
 use crate::cpu::fresh::Fresh;
 use cranelift::prelude::*;
 use par_ir::access::{Access, Facts};
@@ -130,8 +130,8 @@ impl Emitter<'_> {
         &mut self,
         iterations: &Iterations,
         (start, end): (Value, Value),
-        single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported> + Copy,
-    ) -> Result<Value, Unsupported> {
+        single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>> + Copy,
+    ) -> Result<Value> {
         let limit = match self.may_group(iterations, start, end)? {
             Some(may) => self.b.ins().select(may, end, start),
             None => end,
@@ -147,12 +147,7 @@ impl Emitter<'_> {
     }
 
     /// Run-time condition: iterations are independent, since none reads an element that an earlier one writes. None if that is known.
-    fn may_group(
-        &mut self,
-        iterations: &Iterations,
-        start: Value,
-        end: Value,
-    ) -> Result<Option<Value>, Unsupported> {
+    fn may_group(&mut self, iterations: &Iterations, start: Value, end: Value) -> Result<Option<Value>> {
         if iterations.reads.is_empty() {
             return Ok(None);
         }
@@ -184,7 +179,7 @@ impl Emitter<'_> {
 
 impl Group<'_, '_> {
     /// The iterations from `i` on.
-    fn iteration(&mut self, iterations: &Iterations, i: Value) -> Result<State, Unsupported> {
+    fn iteration(&mut self, iterations: &Iterations, i: Value) -> Result<State> {
         let results = self.results(iterations.index, i, self.step)?;
         for (array, update) in iterations.arrays.iter().zip(results.chunks_exact(2)) {
             let base = self.e.bound.arrays[array];

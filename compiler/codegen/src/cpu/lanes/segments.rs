@@ -25,7 +25,7 @@
 use super::clamps::Clamps;
 use super::edges::Edges;
 use super::{iterations, plan};
-use crate::cpu::emit::{Emitter, Unsupported, args};
+use crate::cpu::emit::{Emitter, Result, args};
 use crate::cpu::fresh::Fresh;
 use crate::cpu::kernel::KernelInfo;
 use crate::free::for_each_use;
@@ -440,8 +440,7 @@ struct Run<'p> {
 }
 
 /// Code for a body at the positions of a range; in groups or not.
-type Straight<'f, 'a> =
-    &'f mut dyn FnMut(&mut Emitter<'a>, &Body, (Value, Value), bool) -> Result<(), Unsupported>;
+type Straight<'f, 'a> = &'f mut dyn FnMut(&mut Emitter<'a>, &Body, (Value, Value), bool) -> Result;
 
 impl<'a> Emitter<'a> {
     /// All positions from `start` to `end`, in segments.
@@ -450,7 +449,7 @@ impl<'a> Emitter<'a> {
         segments: &Segments,
         (start, end): (Value, Value),
         straight: Straight<'_, 'a>,
-    ) -> Result<Vec<Value>, Unsupported> {
+    ) -> Result<Vec<Value>> {
         let (long, short, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         let count = self.b.ins().isub(end, start);
         let is_long = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, count, segments.least());
@@ -472,7 +471,7 @@ impl<'a> Emitter<'a> {
         case: &Case,
         (start, end): (Value, Value),
         straight: Straight<'_, 'a>,
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         if run.segments.is_map {
             self.exits.pos = start.into();
         }
@@ -517,7 +516,7 @@ impl<'a> Emitter<'a> {
         pieces: &Pieces,
         (start, end): (Value, Value),
         straight: Straight<'_, 'a>,
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         match pieces {
             Pieces::Two(place, parts) => {
                 let place = self.atom(place)?;
@@ -548,7 +547,7 @@ impl<'a> Emitter<'a> {
         case: &Case,
         (start, end): (Value, Value),
         straight: Straight<'_, 'a>,
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         if let Some(is_seldom) = self.is_seldom(edges)? {
             let on = self.b.create_block();
             self.b.ins().brif(is_seldom, on, &[], run.short, &[]);

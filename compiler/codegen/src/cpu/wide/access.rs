@@ -2,7 +2,7 @@
 
 use super::codes;
 use super::inst::{Address, Inst, Source, Step, View, general, vector};
-use super::select::{Select, Unsupported};
+use super::select::{Result, Select};
 use super::values::{class, int_view};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{self, ExternalName, FuncRef, MemFlags, Opcode};
@@ -11,14 +11,7 @@ use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 
 impl Select<'_> {
-    pub fn load(
-        &mut self,
-        opcode: Opcode,
-        ty: Type,
-        d: VReg,
-        pointer: ir::Value,
-        offset: i32,
-    ) -> Result<(), Unsupported> {
+    pub fn load(&mut self, opcode: Opcode, ty: Type, d: VReg, pointer: ir::Value, offset: i32) -> Result {
         let address = self.address(pointer, offset)?;
         let code = match (opcode, ty) {
             (Opcode::Load, types::I8) | (Opcode::Uload8, _) => Code::Movzx_r32_rm8,
@@ -50,7 +43,7 @@ impl Select<'_> {
         [x, pointer]: [ir::Value; 2],
         _: MemFlags,
         offset: i32,
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         let address = self.address(pointer, offset)?;
         let ty = self.ty(x);
         let (code, view) = match (opcode, ty) {
@@ -75,7 +68,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    pub fn lea(&mut self, d: VReg, address: Address) -> Result<(), Unsupported> {
+    pub fn lea(&mut self, d: VReg, address: Address) -> Result {
         let mut inst = Inst::new();
         let d = inst.def(d, View::Q);
         let m = inst.memory(address);
@@ -84,7 +77,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    pub fn call(&mut self, inst: ir::Inst, func_ref: FuncRef) -> Result<(), Unsupported> {
+    pub fn call(&mut self, inst: ir::Inst, func_ref: FuncRef) -> Result {
         const GENERAL: [u8; 6] = [7, 6, 2, 1, 8, 9];
         let callee = &self.func.dfg.ext_funcs[func_ref];
         if let ExternalName::TestCase(name) = &callee.name {
@@ -127,7 +120,7 @@ impl Select<'_> {
     }
 
     /// A value as it is passed.
-    pub fn extended(&mut self, x: ir::Value, extension: ir::ArgumentExtension) -> Result<VReg, Unsupported> {
+    pub fn extended(&mut self, x: ir::Value, extension: ir::ArgumentExtension) -> Result<VReg> {
         let ty = self.ty(x);
         match extension {
             ir::ArgumentExtension::None => self.reg(x),
@@ -141,7 +134,7 @@ impl Select<'_> {
     }
 
     /// A number of 64 bits of a shorter one.
-    pub fn extend(&mut self, d: VReg, x: ir::Value, signed: bool) -> Result<(), Unsupported> {
+    pub fn extend(&mut self, d: VReg, x: ir::Value, signed: bool) -> Result {
         let view = int_view(self.ty(x))?;
         let code = match (view, signed) {
             (View::B, true) => Code::Movsx_r64_rm8,
@@ -160,7 +153,7 @@ impl Select<'_> {
 }
 
 /// A load into a vector register.
-pub fn load_code(ty: Type, view: View) -> Result<Code, Unsupported> {
+pub fn load_code(ty: Type, view: View) -> Result<Code> {
     match ty {
         types::F32 => Ok(Code::VEX_Vmovss_xmm_m32),
         types::F64 => Ok(Code::VEX_Vmovsd_xmm_m64),

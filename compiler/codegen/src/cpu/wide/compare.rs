@@ -2,7 +2,7 @@
 
 use super::codes::{self, Row};
 use super::inst::{Condition, Inst, Source, View};
-use super::select::{Select, Unsupported};
+use super::select::{Result, Select};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::condcodes::CondCode;
 use cranelift_codegen::ir::{self, InstructionData, Opcode};
@@ -10,13 +10,7 @@ use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 
 impl Select<'_> {
-    pub fn compare_lanes(
-        &mut self,
-        d: VReg,
-        ty: Type,
-        [x, y]: [ir::Value; 2],
-        cond: IntCC,
-    ) -> Result<(), Unsupported> {
+    pub fn compare_lanes(&mut self, d: VReg, ty: Type, [x, y]: [ir::Value; 2], cond: IntCC) -> Result {
         let view = self.view(ty);
         let (equal, greater, least) = match ty.lane_type() {
             types::I8 => (codes::PCMPEQB, codes::PCMPGTB, codes::PMINUB),
@@ -60,13 +54,7 @@ impl Select<'_> {
     }
 
     /// Lanes of `x` where the mask is set, else of `y`.
-    pub fn blend(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        [mask, x, y]: [ir::Value; 3],
-    ) -> Result<(), Unsupported> {
+    pub fn blend(&mut self, opcode: Opcode, d: VReg, ty: Type, [mask, x, y]: [ir::Value; 3]) -> Result {
         let view = self.view(ty);
         let lane = ty.lane_type().bytes();
         if let Some(row) = self.smaller_or_larger(mask, x, y) {
@@ -115,7 +103,7 @@ impl Select<'_> {
         }
     }
 
-    pub fn blend_bits(&mut self, d: VReg, ty: Type, [mask, x, y]: [ir::Value; 3]) -> Result<(), Unsupported> {
+    pub fn blend_bits(&mut self, d: VReg, ty: Type, [mask, x, y]: [ir::Value; 3]) -> Result {
         let view = self.view(ty);
         let (and, andn, or) =
             (self.row(codes::AND, ty)?, self.row(codes::ANDN, ty)?, self.row(codes::OR, ty)?);
@@ -128,7 +116,7 @@ impl Select<'_> {
     }
 
     /// Flags of whether any bit of a vector is set.
-    pub fn any_lane(&mut self, inst: &mut Inst, x: ir::Value) -> Result<Condition, Unsupported> {
+    pub fn any_lane(&mut self, inst: &mut Inst, x: ir::Value) -> Result<Condition> {
         let ty = self.ty(x);
         if self.width == 64 {
             self.test_mask(inst, x, ty.lane_type().bytes())?;
@@ -139,7 +127,7 @@ impl Select<'_> {
         Ok(Condition::NOT_EQUAL)
     }
 
-    pub fn test(&mut self, inst: &mut Inst, x: VReg, view: View) -> Result<(), Unsupported> {
+    pub fn test(&mut self, inst: &mut Inst, x: VReg, view: View) -> Result {
         let code = match view {
             View::X => Code::VEX_Vptest_xmm_xmmm128,
             View::Y => Code::VEX_Vptest_ymm_ymmm256,
@@ -151,7 +139,7 @@ impl Select<'_> {
     }
 
     /// Flags of whether all lanes have a bit set.
-    pub fn all_lanes(&mut self, inst: &mut Inst, x: ir::Value) -> Result<Condition, Unsupported> {
+    pub fn all_lanes(&mut self, inst: &mut Inst, x: ir::Value) -> Result<Condition> {
         let ty = self.ty(x);
         if self.width == 64 {
             self.test_mask(inst, x, ty.lane_type().bytes())?;

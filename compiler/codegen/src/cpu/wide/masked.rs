@@ -1,14 +1,14 @@
 //! Operators under masks: stores, packing of lanes; and lanes in reverse order.
 
 use super::inst::{Address, Arg, Inst, Source, View};
-use super::select::{Select, Unsupported};
+use super::select::{Result, Select};
 use cranelift_codegen::ir;
 use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 
 impl Select<'_> {
     /// Stores the lanes of a mask.
-    pub fn store_lanes(&mut self, [address, mask, x]: [ir::Value; 3]) -> Result<(), Unsupported> {
+    pub fn store_lanes(&mut self, [address, mask, x]: [ir::Value; 3]) -> Result {
         let ty = self.ty(x);
         let (is_long, view) = (ty.lane_type().bytes() == 8, self.view(ty));
         let address = self.address(address, 0)?;
@@ -33,7 +33,7 @@ impl Select<'_> {
     }
 
     /// A bit for each lane of a mask, of 32 or 64 bits.
-    pub fn bits_of_mask(&mut self, d: VReg, mask: ir::Value) -> Result<(), Unsupported> {
+    pub fn bits_of_mask(&mut self, d: VReg, mask: ir::Value) -> Result {
         let ty = self.ty(mask);
         let lane = ty.lane_type().bytes();
         let mut inst = Inst::new();
@@ -56,7 +56,7 @@ impl Select<'_> {
     }
 
     /// The lanes of a mask one after the other, and 0 or anything in the others.
-    pub fn compress(&mut self, d: VReg, x: ir::Value, mask: ir::Value) -> Result<(), Unsupported> {
+    pub fn compress(&mut self, d: VReg, x: ir::Value, mask: ir::Value) -> Result {
         let ty = self.ty(x);
         let lane = ty.lane_type().bytes() as usize;
         if self.width < 64 {
@@ -77,13 +77,7 @@ impl Select<'_> {
     }
 
     /// A permutation of 32-bit lanes for each mask, of 8 bytes.
-    fn compress_by_table(
-        &mut self,
-        d: VReg,
-        x: ir::Value,
-        mask: ir::Value,
-        lane: usize,
-    ) -> Result<(), Unsupported> {
+    fn compress_by_table(&mut self, d: VReg, x: ir::Value, mask: ir::Value, lane: usize) -> Result {
         let words = lane as u8 / 4;
         let permutation = |mask: usize| {
             let kept = (0..32 / lane).filter(move |l| mask >> l & 1 == 1);
@@ -112,7 +106,7 @@ impl Select<'_> {
     }
 
     /// Lanes of 32 or 64 bits in reverse order.
-    pub fn reverse_lanes(&mut self, d: VReg, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn reverse_lanes(&mut self, d: VReg, x: ir::Value) -> Result {
         let lane = self.ty(x).lane_type().bytes() as usize;
         let x = self.reg(x)?;
         if self.width == 32 && lane == 8 {

@@ -6,7 +6,7 @@
 use super::codes::{self, Row};
 use super::compare::predicate;
 use super::inst::{Inst, Source, View, imm8};
-use super::select::{Select, Unsupported};
+use super::select::{Result, Select};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{self, InstructionData, Opcode};
 use iced_x86::Code;
@@ -27,7 +27,7 @@ impl Select<'_> {
     }
 
     /// The mask of a value whose lanes have so many bytes.
-    pub fn mask(&mut self, v: ir::Value, lane: u32) -> Result<VReg, Unsupported> {
+    pub fn mask(&mut self, v: ir::Value, lane: u32) -> Result<VReg> {
         let v = self.root(v);
         if let Some(bytes) = self.bytes(v) {
             return Ok(self.mask_constant(&bytes, lane));
@@ -73,7 +73,7 @@ impl Select<'_> {
     }
 
     /// Computes a mask, and the vector of it if that is asked for.
-    pub fn masks(&mut self, result: ir::Value, data: InstructionData) -> Result<(), Unsupported> {
+    pub fn masks(&mut self, result: ir::Value, data: InstructionData) -> Result {
         let k = self.masks[result].unwrap_or_else(|| self.fresh(RegClass::Vector));
         let lane = match data {
             InstructionData::Shuffle { .. } => NARROWED,
@@ -226,7 +226,7 @@ impl Select<'_> {
     }
 
     /// The register of a parameter that is a mask, with its vector if that is asked for.
-    pub fn mask_param(&mut self, param: ir::Value) -> Result<VReg, Unsupported> {
+    pub fn mask_param(&mut self, param: ir::Value) -> Result<VReg> {
         let lane = self.ty(param).lane_type().bytes();
         let k = self.mask(param, lane)?;
         if let Some(d) = self.registers[param] {
@@ -235,13 +235,7 @@ impl Select<'_> {
         Ok(k)
     }
 
-    fn combine_masks(
-        &mut self,
-        opcode: Opcode,
-        k: VReg,
-        lane: u32,
-        [x, y]: [ir::Value; 2],
-    ) -> Result<(), Unsupported> {
+    fn combine_masks(&mut self, opcode: Opcode, k: VReg, lane: u32, [x, y]: [ir::Value; 2]) -> Result {
         let negated = |s: &Self, v: ir::Value| match s.definition(s.root(v)) {
             Some(InstructionData::Unary { opcode: Opcode::Bnot, arg }) => Some(arg),
             _ => None,
@@ -279,7 +273,7 @@ impl Select<'_> {
         self.spread(Code::EVEX_Vpmovm2d_zmm_kr, d, k);
     }
 
-    fn compare_ints(&mut self, k: VReg, [x, y]: [ir::Value; 2], cond: IntCC) -> Result<(), Unsupported> {
+    fn compare_ints(&mut self, k: VReg, [x, y]: [ir::Value; 2], cond: IntCC) -> Result {
         use IntCC::*;
         let is_unsigned = matches!(
             cond,
@@ -310,7 +304,7 @@ impl Select<'_> {
     }
 
     /// All bits of the lanes whose bits are set.
-    fn vector_of_mask(&mut self, d: VReg, k: VReg, lane: u32) -> Result<(), Unsupported> {
+    fn vector_of_mask(&mut self, d: VReg, k: VReg, lane: u32) -> Result {
         let row = match lane {
             1 => codes::PMOVM2B,
             2 => codes::PMOVM2W,
@@ -330,7 +324,7 @@ impl Select<'_> {
     }
 
     /// Flags of a mask: zero if no bit is set, carry if all are.
-    pub fn test_mask(&mut self, inst: &mut Inst, v: ir::Value, lane: u32) -> Result<(), Unsupported> {
+    pub fn test_mask(&mut self, inst: &mut Inst, v: ir::Value, lane: u32) -> Result {
         let code = match lane {
             1 => Code::VEX_Kortestq_kr_kr,
             2 => Code::VEX_Kortestd_kr_kr,

@@ -3,7 +3,7 @@
 //! Of an integer that is shorter than its register the rest may be anything.
 
 use super::inst::{Arg, Condition, Inst, Source, Step, View, general, imm8};
-use super::select::{Select, Unsupported};
+use super::select::{Result, Select};
 use super::values::{by_view, int_view};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{self, InstructionData, Opcode};
@@ -22,7 +22,7 @@ pub fn rounding(opcode: Opcode) -> Option<u8> {
 }
 
 impl Select<'_> {
-    pub fn integers(&mut self, data: InstructionData, d: VReg, ty: Type) -> Result<(), Unsupported> {
+    pub fn integers(&mut self, data: InstructionData, d: VReg, ty: Type) -> Result {
         let opcode = data.opcode();
         match data {
             InstructionData::Binary { args: [x, y], .. } => self.int_binary(opcode, d, ty, x, y),
@@ -68,7 +68,7 @@ impl Select<'_> {
     }
 
     /// A comparison as 0 or 1.
-    pub fn flag(&mut self, d: VReg, data: InstructionData) -> Result<(), Unsupported> {
+    pub fn flag(&mut self, d: VReg, data: InstructionData) -> Result {
         let mut inst = Inst::new();
         let condition = match data {
             InstructionData::IntCompare { args: [x, y], cond, .. } => self.compare(&mut inst, x, y, cond)?,
@@ -86,7 +86,7 @@ impl Select<'_> {
     }
 
     /// Equality of floats, which no single flag says.
-    fn equality(&mut self, d: VReg, x: ir::Value, y: ir::Value, cond: FloatCC) -> Result<(), Unsupported> {
+    fn equality(&mut self, d: VReg, x: ir::Value, y: ir::Value, cond: FloatCC) -> Result {
         let code = match self.ty(x) {
             types::F64 => Code::VEX_Vcmpsd_xmm_xmm_xmmm64_imm8,
             _ => Code::VEX_Vcmpss_xmm_xmm_xmmm32_imm8,
@@ -103,14 +103,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn int_binary(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-        y: ir::Value,
-    ) -> Result<(), Unsupported> {
+    fn int_binary(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value, y: ir::Value) -> Result {
         let (x, y) = match opcode {
             Opcode::Imul | Opcode::Band | Opcode::Bor | Opcode::Bxor if self.int(x).is_some() => (y, x),
             _ => (x, y),
@@ -143,7 +136,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn sum(&mut self, d: VReg, x: ir::Value, y: ir::Value) -> Result<(), Unsupported> {
+    fn sum(&mut self, d: VReg, x: ir::Value, y: ir::Value) -> Result {
         let constant = |v: ir::Value| self.int(v).and_then(|c| i32::try_from(c).ok());
         let (x, y, c) = match (constant(x), constant(y)) {
             (_, Some(c)) => (x, None, c),
@@ -155,7 +148,7 @@ impl Select<'_> {
         self.lea(d, super::inst::Address { base, index, offset: c })
     }
 
-    fn product(&mut self, d: VReg, x: ir::Value, y: ir::Value) -> Result<(), Unsupported> {
+    fn product(&mut self, d: VReg, x: ir::Value, y: ir::Value) -> Result {
         if let Source::Imm(c) = self.source(y)? {
             let x = self.operand(x)?;
             let mut inst = Inst::new();
@@ -172,7 +165,7 @@ impl Select<'_> {
     }
 
     /// A number with all bits of its register as they should be, for what works on more bits than it has.
-    fn widened(&mut self, x: ir::Value, signed: bool) -> Result<VReg, Unsupported> {
+    fn widened(&mut self, x: ir::Value, signed: bool) -> Result<VReg> {
         if self.ty(x).bytes() >= 4 {
             return self.reg(x);
         }
@@ -181,14 +174,7 @@ impl Select<'_> {
         Ok(t)
     }
 
-    fn shift(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-        n: ir::Value,
-    ) -> Result<(), Unsupported> {
+    fn shift(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value, n: ir::Value) -> Result {
         let view = if ty == types::I64 { View::Q } else { View::D };
         let long = view == View::Q;
         let a = if opcode == Opcode::Ishl { self.reg(x)? } else { self.widened(x, opcode == Opcode::Sshr)? };
@@ -226,14 +212,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn extremum(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-        y: ir::Value,
-    ) -> Result<(), Unsupported> {
+    fn extremum(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value, y: ir::Value) -> Result {
         let view = int_view(ty)?;
         let codes = [Code::Cmp_r8_rm8, Code::Cmp_r16_rm16, Code::Cmp_r32_rm32, Code::Cmp_r64_rm64];
         let condition = match opcode {
@@ -254,14 +233,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn division(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-        y: ir::Value,
-    ) -> Result<(), Unsupported> {
+    fn division(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value, y: ir::Value) -> Result {
         const RAX: u8 = 0;
         const RDX: u8 = 2;
         let signed = matches!(opcode, Opcode::Sdiv | Opcode::Srem);
@@ -293,7 +265,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn int_unary(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    fn int_unary(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result {
         match opcode {
             Opcode::Uextend => self.extend(d, x, false),
             Opcode::Sextend => self.extend(d, x, true),
@@ -327,7 +299,7 @@ impl Select<'_> {
     }
 
     /// All bits if a number is not 0, else none.
-    fn all_or_none(&mut self, d: VReg, x: ir::Value) -> Result<(), Unsupported> {
+    fn all_or_none(&mut self, d: VReg, x: ir::Value) -> Result {
         let mut inst = Inst::new();
         let condition = self.condition(&mut inst, x)?;
         let d = inst.def(d, View::Q);
@@ -340,7 +312,7 @@ impl Select<'_> {
     }
 
     /// The upper half of the product of two numbers of 64 bits.
-    fn high_product(&mut self, d: VReg, signed: bool, x: ir::Value, y: ir::Value) -> Result<(), Unsupported> {
+    fn high_product(&mut self, d: VReg, signed: bool, x: ir::Value, y: ir::Value) -> Result {
         let (x, y) = (self.reg(x)?, self.operand(y)?);
         let low = self.fresh(RegClass::Int);
         let mut inst = Inst::new();
@@ -354,13 +326,7 @@ impl Select<'_> {
     }
 
     /// The upper half of a product of integers of 32 bits.
-    fn high_of_words(
-        &mut self,
-        d: VReg,
-        signed: bool,
-        x: ir::Value,
-        y: ir::Value,
-    ) -> Result<(), Unsupported> {
+    fn high_of_words(&mut self, d: VReg, signed: bool, x: ir::Value, y: ir::Value) -> Result {
         let [a, b, product] = [(); 3].map(|()| self.fresh(RegClass::Int));
         self.extend(a, x, signed)?;
         self.extend(b, y, signed)?;
@@ -373,7 +339,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn absolute(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    fn absolute(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
         let view = int_view(ty)?;
         let codes = [Code::Neg_rm8, Code::Neg_rm16, Code::Neg_rm32, Code::Neg_rm64];
         let x = self.reg(x)?;
@@ -389,7 +355,7 @@ impl Select<'_> {
     }
 
     /// A float towards zero; the nearest number of the type, if that is too far away, and 0 of no number.
-    fn truncated(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    fn truncated(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
         let from = self.ty(x);
         let long = ty == types::I64;
         if ty.bytes() < 4 {
@@ -429,7 +395,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    pub fn floats(&mut self, data: InstructionData, d: VReg, ty: Type) -> Result<(), Unsupported> {
+    pub fn floats(&mut self, data: InstructionData, d: VReg, ty: Type) -> Result {
         let opcode = data.opcode();
         let double = ty == types::F64;
         match data {
@@ -474,13 +440,7 @@ impl Select<'_> {
     }
 
     /// `d = x * y + z`, rounded once.
-    pub fn fused(
-        &mut self,
-        code: Code,
-        view: View,
-        d: VReg,
-        [x, y, z]: [ir::Value; 3],
-    ) -> Result<(), Unsupported> {
+    pub fn fused(&mut self, code: Code, view: View, d: VReg, [x, y, z]: [ir::Value; 3]) -> Result {
         let (x, y, z) = (self.reg(x)?, self.reg(y)?, self.source(z)?);
         let mut inst = Inst::new();
         let x = inst.using(x, view);
@@ -494,7 +454,7 @@ impl Select<'_> {
 
     /// A choice by one bool between what is in vector registers: the less or greater of two floats, a blend by what a comparison of floats gives, or a
     /// jump over a move.
-    pub fn choose(&mut self, d: VReg, ty: Type, [c, x, y]: [ir::Value; 3]) -> Result<(), Unsupported> {
+    pub fn choose(&mut self, d: VReg, ty: Type, [c, x, y]: [ir::Value; 3]) -> Result {
         if let Some(compared) = self.order_of_floats(c, ty) {
             return self.choose_float(d, compared, [x, y]);
         }
@@ -528,7 +488,7 @@ impl Select<'_> {
         d: VReg,
         (cond, [a, b]): (FloatCC, [ir::Value; 2]),
         [x, y]: [ir::Value; 2],
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         let double = self.ty(a) == types::F64;
         let [r, s, first, second] = [a, b, x, y].map(|v| self.root(v));
         let is_max = match cond {
@@ -570,7 +530,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn float_unary(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    fn float_unary(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result {
         let double = ty == types::F64;
         if let Some(mode) = rounding(opcode) {
             let code = if double {
@@ -616,7 +576,7 @@ impl Select<'_> {
         (row, Source::Pool(at))
     }
 
-    fn converted(&mut self, opcode: Opcode, d: VReg, double: bool, x: ir::Value) -> Result<(), Unsupported> {
+    fn converted(&mut self, opcode: Opcode, d: VReg, double: bool, x: ir::Value) -> Result {
         let unsigned = opcode == Opcode::FcvtFromUint;
         let ty = self.ty(x);
         if unsigned && ty == types::I64 {

@@ -5,6 +5,7 @@
 
 use super::inst::{Arg, Block, Flow, Inst, Lowered, View, general, vector};
 use super::values::class;
+pub use crate::Result;
 use cranelift_codegen::Context;
 use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::ir::{self, BlockArg, BlockCall, Function, InstructionData, Opcode};
@@ -12,9 +13,6 @@ use cranelift_codegen::isa::CallConv;
 use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 use std::collections::{HashMap, HashSet};
-
-/// Why a function has no code here: text for the developer. Cranelift compiles it, with shorter vectors.
-pub type Unsupported = String;
 
 /// A function on its way to machine instructions.
 pub struct Select<'f> {
@@ -40,7 +38,7 @@ pub struct Select<'f> {
 }
 
 /// The machine instructions of a function that was optimised.
-pub fn select(context: &Context, width: usize) -> Result<Lowered, Unsupported> {
+pub fn select(context: &Context, width: usize) -> Result<Lowered> {
     let func = &context.func;
     let (slots, stack) = stack_slots(func);
     let mut select = Select {
@@ -74,7 +72,7 @@ fn stack_slots(func: &Function) -> (Vec<u32>, u32) {
 }
 
 impl<'f> Select<'f> {
-    fn function(mut self, context: &Context) -> Result<Lowered, Unsupported> {
+    fn function(mut self, context: &Context) -> Result<Lowered> {
         let order = self.order(context);
         let numbers: HashMap<ir::Block, usize> = order.iter().enumerate().map(|(i, b)| (*b, i)).collect();
         let mut blocks: Vec<Block> = vec![Block::default(); order.len()];
@@ -100,7 +98,7 @@ impl<'f> Select<'f> {
     }
 
     /// The parameters of the function, which come in fixed registers.
-    fn enter(&mut self, entry: &mut Block) -> Result<(), Unsupported> {
+    fn enter(&mut self, entry: &mut Block) -> Result {
         const GENERAL: [u8; 6] = [7, 6, 2, 1, 8, 9];
         if self.func.signature.call_conv != CallConv::SystemV {
             return Err("a calling convention".into());
@@ -118,12 +116,7 @@ impl<'f> Select<'f> {
         Ok(())
     }
 
-    fn block(
-        &mut self,
-        block: ir::Block,
-        context: &Context,
-        edges: &mut Edges,
-    ) -> Result<Block, Unsupported> {
+    fn block(&mut self, block: ir::Block, context: &Context, edges: &mut Edges) -> Result<Block> {
         self.block = Some(block);
         let mut reversed = Vec::new();
         let mut result = Block::default();
@@ -154,7 +147,7 @@ impl<'f> Select<'f> {
         context: &Context,
         edges: &mut Edges,
         block: &mut Block,
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         let mut last = Inst::new();
         match data {
             InstructionData::Jump { destination, .. } => {
@@ -186,7 +179,7 @@ impl<'f> Select<'f> {
         Ok(())
     }
 
-    fn block_args(&mut self, to: BlockCall) -> Result<Vec<VReg>, Unsupported> {
+    fn block_args(&mut self, to: BlockCall) -> Result<Vec<VReg>> {
         let args: Vec<BlockArg> = to.args(&self.func.dfg.value_lists).collect();
         let value = |a: BlockArg| a.as_value().ok_or_else(|| "a block argument".to_string());
         let params = self.func.dfg.block_params(to.block(&self.func.dfg.value_lists));
@@ -200,7 +193,7 @@ impl<'f> Select<'f> {
     }
 
     /// The block that a branch leads to: one of its own if values are passed or others come there.
-    fn edge(&mut self, to: BlockCall, context: &Context, edges: &mut Edges) -> Result<usize, Unsupported> {
+    fn edge(&mut self, to: BlockCall, context: &Context, edges: &mut Edges) -> Result<usize> {
         let target = to.block(&self.func.dfg.value_lists);
         let number = edges.numbers[&target];
         if to.len(&self.func.dfg.value_lists) == 0 && context.cfg.pred_iter(target).count() == 1 {
@@ -222,7 +215,7 @@ impl<'f> Select<'f> {
         results.iter().any(|v| self.registers[*v].is_some() || self.masks[*v].is_some())
     }
 
-    fn inst(&mut self, inst: ir::Inst, data: InstructionData) -> Result<(), Unsupported> {
+    fn inst(&mut self, inst: ir::Inst, data: InstructionData) -> Result {
         let opcode = data.opcode();
         match data {
             InstructionData::Store { args, flags, offset, .. } => {

@@ -2,7 +2,7 @@
 
 use super::codes;
 use super::inst::{Inst, Source, View, imm8};
-use super::select::{Select, Unsupported};
+use super::select::{Result, Select};
 use cranelift::prelude::*;
 use cranelift_codegen::ir;
 use iced_x86::Code;
@@ -42,7 +42,7 @@ const KNOWN: [([u8; 8], By); 8] = [
 
 impl Select<'_> {
     /// Puts what was packed in each 128 bits in the order of the lanes.
-    pub fn unpack(&mut self, d: VReg, packed: VReg, ty: Type) -> Result<(), Unsupported> {
+    pub fn unpack(&mut self, d: VReg, packed: VReg, ty: Type) -> Result {
         match self.bytes_of(ty) {
             32 => {
                 let packed = Source::Reg(packed);
@@ -88,7 +88,7 @@ impl Select<'_> {
         self.now.push(inst);
     }
 
-    pub fn extract(&mut self, d: VReg, ty: Type, x: ir::Value, lane: usize) -> Result<(), Unsupported> {
+    pub fn extract(&mut self, d: VReg, ty: Type, x: ir::Value, lane: usize) -> Result {
         let bytes = ty.bytes() as usize;
         let mut x = self.reg(x)?;
         let per = 16 / bytes;
@@ -128,7 +128,7 @@ impl Select<'_> {
     }
 
     /// A lane of the first 128 bits; nothing is said about the bits above.
-    pub fn insert(&mut self, d: VReg, ty: Type, [x, y]: [ir::Value; 2], lane: u8) -> Result<(), Unsupported> {
+    pub fn insert(&mut self, d: VReg, ty: Type, [x, y]: [ir::Value; 2], lane: u8) -> Result {
         if lane as u32 >= ty.lane_count() {
             return Err(format!("a lane into {ty}"));
         }
@@ -181,7 +181,7 @@ impl Select<'_> {
     }
 
     /// The choices of bytes that lanes make: what follows a place, the first parts of two registers, every other lane of 32 bits.
-    pub fn shuffle(&mut self, d: VReg, [x, y]: [ir::Value; 2], mask: &[u8]) -> Result<(), Unsupported> {
+    pub fn shuffle(&mut self, d: VReg, [x, y]: [ir::Value; 2], mask: &[u8]) -> Result {
         let ty = types::I32X4;
         let takes = |at: usize, n: usize, from: usize| {
             mask[at..at + n].iter().zip(from..).all(|(m, i)| *m as usize == i)
@@ -211,7 +211,7 @@ impl Select<'_> {
     }
 
     /// Lanes of 32 bits of two registers, by a constant order.
-    pub fn permute(&mut self, d: VReg, xs: [ir::Value; 2], order: ir::Value) -> Result<(), Unsupported> {
+    pub fn permute(&mut self, d: VReg, xs: [ir::Value; 2], order: ir::Value) -> Result {
         let order = self.bytes(order).ok_or("an order that is no constant")?;
         let [x, y] = [self.reg(xs[0])?, self.reg(xs[1])?];
         if self.width == 64 {
@@ -258,7 +258,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn permute_by(&mut self, d: VReg, [x, y]: [VReg; 2], by: By) -> Result<(), Unsupported> {
+    fn permute_by(&mut self, d: VReg, [x, y]: [VReg; 2], by: By) -> Result {
         let (y, view) = (Source::Reg(y), View::Y);
         let packed = self.fresh(RegClass::Float);
         match by {
@@ -277,13 +277,7 @@ impl Select<'_> {
     }
 
     /// The bytes of each 128 bits of the first bytes, by a constant order.
-    pub fn swizzle(
-        &mut self,
-        d: VReg,
-        x: ir::Value,
-        order: ir::Value,
-        bytes: usize,
-    ) -> Result<(), Unsupported> {
+    pub fn swizzle(&mut self, d: VReg, x: ir::Value, order: ir::Value, bytes: usize) -> Result {
         let order = self.bytes(order).ok_or("an order that is no constant")?;
         let order = Source::Pool(self.constant(&order[..bytes]));
         let x = self.reg(x)?;
@@ -307,7 +301,7 @@ impl Select<'_> {
     }
 
     /// The first bytes of two registers, one after the other.
-    pub fn concat(&mut self, d: VReg, x: ir::Value, y: ir::Value, bytes: usize) -> Result<(), Unsupported> {
+    pub fn concat(&mut self, d: VReg, x: ir::Value, y: ir::Value, bytes: usize) -> Result {
         let (x, y) = (self.reg(x)?, self.reg(y)?);
         let (code, half, view) = match bytes {
             8 => {

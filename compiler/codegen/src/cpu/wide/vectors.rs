@@ -7,7 +7,7 @@ use super::codes::{self, Row};
 use super::compare::predicate;
 use super::inst::{Inst, Source, View, imm8};
 use super::scalar::rounding;
-use super::select::{Select, Unsupported};
+use super::select::{Result, Select};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{self, InstructionData, Opcode};
 use iced_x86::Code;
@@ -19,17 +19,11 @@ fn half(view: View) -> View {
 }
 
 impl Select<'_> {
-    pub fn row(&self, row: Row, ty: Type) -> Result<Code, Unsupported> {
+    pub fn row(&self, row: Row, ty: Type) -> Result<Code> {
         row.at(self.view(ty)).ok_or_else(|| format!("an instruction on {ty}"))
     }
 
-    pub fn vectors(
-        &mut self,
-        _: ir::Inst,
-        data: InstructionData,
-        d: VReg,
-        ty: Type,
-    ) -> Result<(), Unsupported> {
+    pub fn vectors(&mut self, _: ir::Inst, data: InstructionData, d: VReg, ty: Type) -> Result {
         let opcode = data.opcode();
         let view = self.view(ty);
         match data {
@@ -66,13 +60,7 @@ impl Select<'_> {
         }
     }
 
-    pub fn vector_binary(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        [x, y]: [ir::Value; 2],
-    ) -> Result<(), Unsupported> {
+    pub fn vector_binary(&mut self, opcode: Opcode, d: VReg, ty: Type, [x, y]: [ir::Value; 2]) -> Result {
         match opcode {
             Opcode::Ishl | Opcode::Ushr | Opcode::Sshr => return self.shift_lanes(opcode, d, ty, x, y),
             Opcode::Snarrow | Opcode::Unarrow | Opcode::Uunarrow => {
@@ -126,13 +114,7 @@ impl Select<'_> {
     }
 
     /// The smaller or larger of integers of 64 bits.
-    fn extremum_of_longs(
-        &mut self,
-        least: bool,
-        d: VReg,
-        ty: Type,
-        [x, y]: [ir::Value; 2],
-    ) -> Result<(), Unsupported> {
+    fn extremum_of_longs(&mut self, least: bool, d: VReg, ty: Type, [x, y]: [ir::Value; 2]) -> Result {
         let view = self.view(ty);
         let (greater, blend) = (self.row(codes::PCMPGTQ, ty)?, self.row(codes::BLENDVPD, ty)?);
         let (x, y, mask) = (self.reg(x)?, self.reg(y)?, self.fresh(RegClass::Float));
@@ -148,13 +130,7 @@ impl Select<'_> {
     }
 
     /// `x * y` of 64 bits: the product of the lower halves, and the sum of the mixed ones above.
-    pub fn product_of_longs(
-        &mut self,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-        y: ir::Value,
-    ) -> Result<(), Unsupported> {
+    pub fn product_of_longs(&mut self, d: VReg, ty: Type, x: ir::Value, y: ir::Value) -> Result {
         let view = self.view(ty);
         let (x, y) = (self.reg(x)?, self.reg(y)?);
         let [a, b, ab, ba, mixed, high, low] = [(); 7].map(|()| self.fresh(RegClass::Float));
@@ -181,14 +157,7 @@ impl Select<'_> {
     }
 
     /// All lanes by the same count.
-    pub fn shift_lanes(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-        n: ir::Value,
-    ) -> Result<(), Unsupported> {
+    pub fn shift_lanes(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value, n: ir::Value) -> Result {
         let lane = ty.lane_type();
         if opcode == Opcode::Sshr && lane == types::I64 && self.bytes_of(ty) < 64 {
             return self.shift_of_longs(d, ty, x, n);
@@ -224,7 +193,7 @@ impl Select<'_> {
     }
 
     /// A count of a shift, below the width of a lane, in a vector register.
-    pub fn count(&mut self, n: ir::Value, lane: Type) -> Result<VReg, Unsupported> {
+    pub fn count(&mut self, n: ir::Value, lane: Type) -> Result<VReg> {
         let n = self.reg(n)?;
         let (masked, count) = (self.fresh(RegClass::Int), self.fresh(RegClass::Float));
         self.onto(Code::And_rm64_imm32, View::Q, masked, n, Source::Imm(lane.bits() as i32 - 1));
@@ -233,13 +202,7 @@ impl Select<'_> {
     }
 
     /// An arithmetic shift to the right that the processor does not have: with the sign flipped before, and taken off after.
-    pub fn shift_of_longs(
-        &mut self,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-        n: ir::Value,
-    ) -> Result<(), Unsupported> {
+    pub fn shift_of_longs(&mut self, d: VReg, ty: Type, x: ir::Value, n: ir::Value) -> Result {
         let view = self.view(ty);
         let sign = (1u64 << 63).to_le_bytes().repeat(self.bytes_of(ty) / ty.lane_type().bytes() as usize);
         let sign = self.constant(&sign);
@@ -273,14 +236,7 @@ impl Select<'_> {
     }
 
     /// The lanes of two vectors at half their width.
-    pub fn narrow_lanes(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-        y: ir::Value,
-    ) -> Result<(), Unsupported> {
+    pub fn narrow_lanes(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value, y: ir::Value) -> Result {
         let row = match (opcode, self.ty(x).lane_type()) {
             (Opcode::Snarrow, types::I16) => codes::PACKSSWB,
             (Opcode::Snarrow, types::I32) => codes::PACKSSDW,
@@ -295,13 +251,7 @@ impl Select<'_> {
         self.unpack(d, packed, ty)
     }
 
-    pub fn vector_unary(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-    ) -> Result<(), Unsupported> {
+    pub fn vector_unary(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result {
         let (view, lane) = (self.view(ty), ty.lane_type());
         let double = lane == types::F64;
         if let Some(mode) = rounding(opcode) {
@@ -355,7 +305,7 @@ impl Select<'_> {
         }
     }
 
-    fn absolute_lanes(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    fn absolute_lanes(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
         match ty.lane_type() {
             types::I8 => self.unary(codes::PABSB, d, ty, x),
             types::I16 => self.unary(codes::PABSW, d, ty, x),
@@ -365,7 +315,7 @@ impl Select<'_> {
         }
     }
 
-    pub fn unary(&mut self, row: Row, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn unary(&mut self, row: Row, d: VReg, ty: Type, x: ir::Value) -> Result {
         let code = self.row(row, ty)?;
         let view = self.view(ty);
         let x = self.source(x)?;
@@ -382,7 +332,7 @@ impl Select<'_> {
         r
     }
 
-    pub fn invert(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn invert(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
         let ones = Source::Pool(self.constant(&vec![0xff; self.bytes_of(ty)]));
         let code = self.row(codes::XOR, ty)?;
         let x = self.reg(x)?;
@@ -391,7 +341,7 @@ impl Select<'_> {
     }
 
     /// The larger of `x` and `-x`, by the sign of each lane.
-    pub fn absolute_longs(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn absolute_longs(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
         let view = self.view(ty);
         let x = self.reg(x)?;
         let (zero, signs, flipped) = (self.zero(), self.fresh(RegClass::Float), self.fresh(RegClass::Float));
@@ -404,7 +354,7 @@ impl Select<'_> {
     }
 
     /// The same scalar in all lanes.
-    pub fn splat(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn splat(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
         let (view, lane) = (self.view(ty), ty.lane_type());
         let row = match lane.bytes() {
             1 => codes::PBROADCASTB,
@@ -423,7 +373,7 @@ impl Select<'_> {
     }
 
     /// A scalar in the first lane of a vector register.
-    pub fn in_vector(&mut self, x: ir::Value) -> Result<VReg, Unsupported> {
+    pub fn in_vector(&mut self, x: ir::Value) -> Result<VReg> {
         let r = self.reg(x)?;
         if r.class() == RegClass::Float {
             return Ok(r);
@@ -433,7 +383,7 @@ impl Select<'_> {
         Ok(t)
     }
 
-    pub fn first_lane(&mut self, d: VReg, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn first_lane(&mut self, d: VReg, x: ir::Value) -> Result {
         let ty = self.ty(x);
         if ty.is_float()
             && let Some(address) = self.read_here(x)?
@@ -451,7 +401,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    pub fn widen(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn widen(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result {
         let row = match (opcode, ty.lane_type()) {
             (Opcode::SwidenLow | Opcode::SwidenHigh, types::I16) => codes::PMOVSXBW,
             (Opcode::SwidenLow | Opcode::SwidenHigh, types::I32) => codes::PMOVSXWD,
@@ -472,7 +422,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    pub fn lanes_from_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn lanes_from_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
         if ty.lane_type() == types::F32 {
             return self.unary(codes::CVTDQ2PS, d, ty, x);
         }
@@ -494,7 +444,7 @@ impl Select<'_> {
     }
 
     /// Floats towards zero, the nearest integer if that is too far away, and 0 of no number.
-    pub fn lanes_to_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn lanes_to_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
         let view = self.view(ty);
         let limit = (1u32 << 31) as f32;
         let limit = Source::Pool(
