@@ -5,7 +5,7 @@ use super::inst::{Address, Inst, Source, Step, View, general, vector};
 use super::select::{Result, Select};
 use super::values::{class, int_view};
 use cranelift::prelude::*;
-use cranelift_codegen::ir::{self, ExternalName, FuncRef, MemFlags, Opcode};
+use cranelift_codegen::ir::{self, ExternalName, FuncRef, Opcode};
 use cranelift_codegen::isa::CallConv;
 use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
@@ -29,21 +29,11 @@ impl Select<'_> {
             _ if class(ty) == RegClass::Int => View::D,
             _ => self.view(ty),
         };
-        let mut inst = Inst::new();
-        let d = inst.def(d, view);
-        let m = inst.memory(address);
-        inst.step(code, &[d, m]);
-        self.now.push(inst);
+        self.two(code, (d, view), (Source::Mem(address), view));
         Ok(())
     }
 
-    pub fn store(
-        &mut self,
-        opcode: Opcode,
-        [x, pointer]: [ir::Value; 2],
-        _: MemFlags,
-        offset: i32,
-    ) -> Result {
+    pub fn store(&mut self, opcode: Opcode, [x, pointer]: [ir::Value; 2], offset: i32) -> Result {
         let address = self.address(pointer, offset)?;
         let ty = self.ty(x);
         let (code, view) = match (opcode, ty) {
@@ -68,13 +58,8 @@ impl Select<'_> {
         Ok(())
     }
 
-    pub fn lea(&mut self, d: VReg, address: Address) -> Result {
-        let mut inst = Inst::new();
-        let d = inst.def(d, View::Q);
-        let m = inst.memory(address);
-        inst.step(Code::Lea_r64_m, &[d, m]);
-        self.now.push(inst);
-        Ok(())
+    pub fn lea(&mut self, d: VReg, address: Address) {
+        self.two(Code::Lea_r64_m, (d, View::Q), (Source::Mem(address), View::Q));
     }
 
     pub fn call(&mut self, inst: ir::Inst, func_ref: FuncRef) -> Result {

@@ -29,14 +29,8 @@ impl Select<'_> {
         let inverts = matches!(cond, NotEqual | SignedLessThanOrEqual | UnsignedGreaterThan);
         let result = if inverts { self.fresh(RegClass::Float) } else { d };
         match cond {
-            Equal | NotEqual => {
-                let (code, x, y) = (self.row(equal, ty)?, self.reg(x)?, self.source(y)?);
-                self.three(code, view, result, x, y);
-            }
-            SignedGreaterThan | SignedLessThanOrEqual => {
-                let (code, x, y) = (self.row(greater, ty)?, self.reg(x)?, self.source(y)?);
-                self.three(code, view, result, x, y);
-            }
+            Equal | NotEqual => self.apply(equal, result, ty, [x, y])?,
+            SignedGreaterThan | SignedLessThanOrEqual => self.apply(greater, result, ty, [x, y])?,
             // x <= y if the least of both is x.
             _ => {
                 let (code, equal) = (self.row(least, ty)?, self.row(equal, ty)?);
@@ -46,9 +40,7 @@ impl Select<'_> {
             }
         }
         if inverts {
-            let ones = Source::Pool(self.constant(&vec![0xff; self.bytes_of(ty)]));
-            let code = self.row(codes::XOR, ty)?;
-            self.three(code, view, d, result, ones);
+            self.flip(d, ty, result)?;
         }
         Ok(())
     }
@@ -58,10 +50,7 @@ impl Select<'_> {
         let view = self.view(ty);
         let lane = ty.lane_type().bytes();
         if let Some(row) = self.smaller_or_larger(mask, x, y) {
-            let code = self.row(row, ty)?;
-            let (x, y) = (self.reg(x)?, self.source(y)?);
-            self.three(code, view, d, x, y);
-            return Ok(());
+            return self.apply(row, d, ty, [x, y]);
         }
         if opcode == Opcode::Bitselect && !self.is_mask(mask, lane) {
             return self.blend_bits(d, ty, [mask, x, y]);

@@ -22,8 +22,8 @@ impl Select<'_> {
                 Some(InstructionData::IntCompare { args: [x, y], cond, .. }) if !self.ty(x).is_vector() => {
                     return self.compare(inst, x, y, cond);
                 }
-                Some(InstructionData::FloatCompare { args: [x, y], cond, .. }) if !self.ty(x).is_vector() => {
-                    if let Some(condition) = self.compare_floats(inst, x, y, cond)? {
+                Some(InstructionData::FloatCompare { args, cond, .. }) if !self.ty(args[0]).is_vector() => {
+                    if let Some(condition) = self.compare_floats(inst, args, cond)? {
                         return Ok(condition);
                     }
                 }
@@ -73,8 +73,7 @@ impl Select<'_> {
     pub fn compare_floats(
         &mut self,
         inst: &mut Inst,
-        x: ir::Value,
-        y: ir::Value,
+        [x, y]: [ir::Value; 2],
         cond: FloatCC,
     ) -> Result<Option<Condition>> {
         let (swaps, condition) = match cond {

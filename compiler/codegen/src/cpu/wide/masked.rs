@@ -1,6 +1,6 @@
 //! Operators under masks: stores, packing of lanes; and lanes in reverse order.
 
-use super::inst::{Address, Arg, Inst, Source, View};
+use super::inst::{Address, Arg, Inst, Read, Source, View};
 use super::select::{Result, Select};
 use cranelift_codegen::ir;
 use iced_x86::Code;
@@ -36,22 +36,18 @@ impl Select<'_> {
     pub fn bits_of_mask(&mut self, d: VReg, mask: ir::Value) -> Result {
         let ty = self.ty(mask);
         let lane = ty.lane_type().bytes();
-        let mut inst = Inst::new();
-        if self.width == 64 {
-            let mask = self.mask(mask, lane)?;
-            let d = inst.def(d, View::D);
-            let mask = inst.using(mask, View::K);
+        let (codes, mask) = match self.width {
             // Bits above those of the lanes may be set.
-            let codes = [Code::VEX_Kmovw_r32_kr, Code::VEX_Kmovb_r32_kr];
-            inst.step(codes[(lane == 8) as usize], &[d, mask]);
-        } else {
-            let mask = self.reg(mask)?;
-            let d = inst.def(d, View::D);
-            let mask = inst.using(mask, View::Y);
-            let codes = [Code::VEX_Vmovmskps_r32_ymm, Code::VEX_Vmovmskpd_r32_ymm];
-            inst.step(codes[(lane == 8) as usize], &[d, mask]);
-        }
-        self.now.push(inst);
+            64 => {
+                let codes = [Code::VEX_Kmovw_r32_kr, Code::VEX_Kmovb_r32_kr];
+                (codes, Read::In(self.mask(mask, lane)?, View::K))
+            }
+            _ => {
+                let codes = [Code::VEX_Vmovmskps_r32_ymm, Code::VEX_Vmovmskpd_r32_ymm];
+                (codes, Read::In(self.reg(mask)?, View::Y))
+            }
+        };
+        self.make(codes[(lane == 8) as usize], (d, View::D), &[mask]);
         Ok(())
     }
 
@@ -91,15 +87,9 @@ impl Select<'_> {
         let [bits, start] = [(); 2].map(|()| self.fresh(RegClass::Int));
         let index = self.fresh(RegClass::Float);
         self.bits_of_mask(bits, mask)?;
-        let mut inst = Inst::new();
-        let to = inst.def(start, View::Q);
-        inst.step(Code::Lea_r64_m, &[to, Arg::Pool(table)]);
-        self.now.push(inst);
-        let mut inst = Inst::new();
-        let to = inst.def(index, View::Y);
-        let from = inst.memory(Address { base: Some(start), index: Some((bits, 8)), offset: 0 });
-        inst.step(Code::VEX_Vpmovzxbd_ymm_xmmm64, &[to, from]);
-        self.now.push(inst);
+        self.two(Code::Lea_r64_m, (start, View::Q), (Source::Pool(table), View::Q));
+        let from = Source::Mem(Address { base: Some(start), index: Some((bits, 8)), offset: 0 });
+        self.two(Code::VEX_Vpmovzxbd_ymm_xmmm64, (index, View::Y), (from, View::Y));
         let x = Source::Reg(self.reg(x)?);
         self.three(Code::VEX_Vpermd_ymm_ymm_ymmm256, View::Y, d, index, x);
         Ok(())

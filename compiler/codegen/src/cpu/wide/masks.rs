@@ -5,7 +5,7 @@
 
 use super::codes::{self, Row};
 use super::compare::predicate;
-use super::inst::{Inst, Source, View, imm8};
+use super::inst::{Inst, Read, Source, View};
 use super::select::{Result, Select};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{self, InstructionData, Opcode};
@@ -45,11 +45,7 @@ impl Select<'_> {
         };
         let code = row.at(View::Z).ok_or("a mask")?;
         let (d, x) = (self.fresh(RegClass::Vector), self.reg(v)?);
-        let mut inst = Inst::new();
-        let to = inst.def(d, View::K);
-        let x = inst.using(x, View::Z);
-        inst.step(code, &[to, x]);
-        self.now.push(inst);
+        self.make(code, (d, View::K), &[Read::In(x, View::Z)]);
         Ok(d)
     }
 
@@ -65,11 +61,7 @@ impl Select<'_> {
 
     /// The bits of a general register.
     fn flags_in_mask(&mut self, k: VReg, r: VReg) {
-        let mut inst = Inst::new();
-        let k = inst.def(k, View::K);
-        let r = inst.using(r, View::Q);
-        inst.step(Code::VEX_Kmovq_kr_r64, &[k, r]);
-        self.now.push(inst);
+        self.make(Code::VEX_Kmovq_kr_r64, (k, View::K), &[Read::In(r, View::Q)]);
     }
 
     /// Computes a mask, and the vector of it if that is asked for.
@@ -89,38 +81,22 @@ impl Select<'_> {
             }
             InstructionData::Unary { opcode: Opcode::Bnot, arg } => {
                 let x = self.mask(arg, lane)?;
-                let mut inst = Inst::new();
-                let to = inst.def(k, View::K);
-                let x = inst.using(x, View::K);
-                inst.step(Code::VEX_Knotq_kr_kr, &[to, x]);
-                self.now.push(inst);
+                self.of_registers(Code::VEX_Knotq_kr_kr, View::K, k, [x]);
             }
             InstructionData::Binary { opcode, args: [x, y] } => {
                 self.combine_masks(opcode, k, lane, [x, y])?
             }
             InstructionData::Unary { opcode: Opcode::SwidenLow, arg } => {
                 let x = self.mask(arg, lane / 2)?;
-                let mut inst = Inst::new();
-                let to = inst.def(k, View::K);
-                let x = inst.using(x, View::K);
-                inst.step(Code::VEX_Kmovq_kr_km64, &[to, x]);
-                self.now.push(inst);
+                self.of_registers(Code::VEX_Kmovq_kr_km64, View::K, k, [x]);
             }
             InstructionData::Unary { opcode: Opcode::SwidenHigh, arg } => {
-                let x = self.mask(arg, lane / 2)?;
-                let mut inst = Inst::new();
-                let to = inst.def(k, View::K);
-                let x = inst.using(x, View::K);
-                inst.step(Code::VEX_Kshiftrq_kr_kr_imm8, &[to, x, imm8((64 / lane) as u8)]);
-                self.now.push(inst);
+                let x = (self.mask(arg, lane / 2)?, View::K);
+                self.by(Code::VEX_Kshiftrq_kr_kr_imm8, (k, View::K), x, (64 / lane) as u8);
             }
             InstructionData::Shuffle { args: [x, y], .. } => {
                 let (low, high) = (self.mask(x, 2 * lane)?, self.mask(y, 2 * lane)?);
-                let mut inst = Inst::new();
-                let to = inst.def(k, View::K);
-                let (high, low) = (inst.using(high, View::K), inst.using(low, View::K));
-                inst.step(Code::VEX_Kunpckbw_kr_kr_kr, &[to, high, low]);
-                self.now.push(inst);
+                self.of_registers(Code::VEX_Kunpckbw_kr_kr_kr, View::K, k, [high, low]);
             }
             InstructionData::Unary { opcode: Opcode::Splat, arg } => {
                 let r = self.reg(arg)?;
@@ -248,22 +224,14 @@ impl Select<'_> {
             (Opcode::Bor, ..) => (Code::VEX_Korq_kr_kr_kr, x, y),
             _ => (Code::VEX_Kxorq_kr_kr_kr, x, y),
         };
-        let (x, y) = (self.mask(x, lane)?, self.mask(y, lane)?);
-        let mut inst = Inst::new();
-        let to = inst.def(k, View::K);
-        let (x, y) = (inst.using(x, View::K), inst.using(y, View::K));
-        inst.step(code, &[to, x, y]);
-        self.now.push(inst);
+        let operands = [self.mask(x, lane)?, self.mask(y, lane)?];
+        self.of_registers(code, View::K, k, operands);
         Ok(())
     }
 
     fn compare_into(&mut self, code: Code, k: VReg, x: VReg, y: Source, n: u8) {
-        let mut inst = Inst::new();
-        let to = inst.def(k, View::K);
-        let x = inst.using(x, View::Z);
-        let y = inst.source(y, View::Z);
-        inst.step(code, &[to, x, y, imm8(n)]);
-        self.now.push(inst);
+        let reads = [Read::In(x, View::Z), Read::Any(y, View::Z), Read::Any(Source::Byte(n), View::Z)];
+        self.make(code, (k, View::K), &reads);
     }
 
     /// A comparison whose result is a vector.
@@ -316,11 +284,7 @@ impl Select<'_> {
     }
 
     fn spread(&mut self, code: Code, d: VReg, k: VReg) {
-        let mut inst = Inst::new();
-        let d = inst.def(d, View::Z);
-        let k = inst.using(k, View::K);
-        inst.step(code, &[d, k]);
-        self.now.push(inst);
+        self.make(code, (d, View::Z), &[Read::In(k, View::K)]);
     }
 
     /// Flags of a mask: zero if no bit is set, carry if all are.

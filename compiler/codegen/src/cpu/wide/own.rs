@@ -148,12 +148,7 @@ impl Select<'_> {
         let (d, ty) = (self.of(result), self.ty(result));
         let shift = LaneShift::ALL.into_iter().find(|s| s.name().as_bytes() == name);
         match (shift, args.as_slice()) {
-            (Some(shift), [x, counts]) => {
-                let code = self.row(shift.row(ty.lane_type().bytes()), ty)?;
-                let (x, counts) = (self.reg(*x)?, self.source(*counts)?);
-                self.three(code, self.view(ty), d, x, counts);
-                Ok(())
-            }
+            (Some(shift), [x, counts]) => self.apply(shift.row(ty.lane_type().bytes()), d, ty, [*x, *counts]),
             (None, [x]) if name == BITS.as_bytes() => self.bits_of_mask(d, *x),
             (None, [x]) => self.reverse_lanes(d, *x),
             (None, [x, order]) if name == SWIZZLE.as_bytes() => self.swizzle(d, *x, *order, self.width),

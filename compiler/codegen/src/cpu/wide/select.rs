@@ -218,8 +218,8 @@ impl<'f> Select<'f> {
     fn inst(&mut self, inst: ir::Inst, data: InstructionData) -> Result {
         let opcode = data.opcode();
         match data {
-            InstructionData::Store { args, flags, offset, .. } => {
-                return self.store(opcode, args, flags, i32::from(offset));
+            InstructionData::Store { args, offset, .. } => {
+                return self.store(opcode, args, i32::from(offset));
             }
             InstructionData::Call { func_ref, .. } => return self.call(inst, func_ref),
             _ if opcode.can_store() => return Err(format!("{opcode}")),
@@ -242,7 +242,8 @@ impl<'f> Select<'f> {
             }
             InstructionData::StackAddr { .. } => {
                 let address = self.address(result, 0)?;
-                self.lea(d, address)
+                self.lea(d, address);
+                Ok(())
             }
             InstructionData::NullAry { opcode: Opcode::GetStackPointer } => {
                 let mut inst = Inst::new();
@@ -251,7 +252,7 @@ impl<'f> Select<'f> {
                 self.now.push(inst);
                 Ok(())
             }
-            _ if ty.is_vector() || self.is_of_vectors(inst) => self.vectors(inst, data, d, ty),
+            _ if ty.is_vector() || self.is_of_vectors(inst) => self.vectors(data, d, ty),
             _ if ty.is_float() || class(ty) == RegClass::Float => self.floats(data, d, ty),
             _ => self.integers(data, d, ty),
         }

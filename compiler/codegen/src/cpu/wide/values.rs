@@ -193,18 +193,21 @@ impl Select<'_> {
     }
 
     pub fn float_constant(&mut self, r: VReg, ty: Type, bytes: &[u8]) -> Result {
-        let mut inst = Inst::new();
         if bytes.iter().all(|b| *b == 0) {
-            let d = inst.def(r, View::X);
-            inst.step(Code::VEX_Vxorps_xmm_xmm_xmmm128, &[d, d, d]);
+            self.clear(r);
         } else {
-            let at = Arg::Pool(self.constant(bytes));
-            let view = self.view(ty);
-            let d = inst.def(r, view);
-            inst.step(load_code(ty, view)?, &[d, at]);
+            let (at, view) = (Source::Pool(self.constant(bytes)), self.view(ty));
+            self.two(load_code(ty, view)?, (r, view), (at, view));
         }
-        self.now.push(inst);
         Ok(())
+    }
+
+    /// Zeros in a vector register.
+    pub fn clear(&mut self, r: VReg) {
+        let mut inst = Inst::new();
+        let d = inst.def(r, View::X);
+        inst.step(Code::VEX_Vxorps_xmm_xmm_xmmm128, &[d, d, d]);
+        self.now.push(inst);
     }
 
     /// The address of what is at an offset from a pointer.

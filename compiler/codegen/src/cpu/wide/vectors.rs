@@ -5,7 +5,7 @@
 use super::access::load_code;
 use super::codes::{self, Row};
 use super::compare::predicate;
-use super::inst::{Inst, Source, View, imm8};
+use super::inst::{Read, Source, View};
 use super::scalar::rounding;
 use super::select::{Result, Select};
 use cranelift::prelude::*;
@@ -23,7 +23,7 @@ impl Select<'_> {
         row.at(self.view(ty)).ok_or_else(|| format!("an instruction on {ty}"))
     }
 
-    pub fn vectors(&mut self, _: ir::Inst, data: InstructionData, d: VReg, ty: Type) -> Result {
+    pub fn vectors(&mut self, data: InstructionData, d: VReg, ty: Type) -> Result {
         let opcode = data.opcode();
         let view = self.view(ty);
         match data {
@@ -74,18 +74,19 @@ impl Select<'_> {
             }
             Opcode::Band => {
                 if let Some((x, y)) = self.without(x, y).or_else(|| self.without(y, x)) {
-                    let code = self.row(codes::ANDN, ty)?;
-                    let (x, y) = (self.source(x)?, self.reg(y)?);
-                    self.three(code, self.view(ty), d, y, x);
-                    return Ok(());
+                    return self.apply(codes::ANDN, d, ty, [y, x]);
                 }
             }
             _ => {}
         }
         let row = binary(opcode, ty.lane_type()).ok_or_else(|| format!("{opcode}.{ty}"))?;
-        let code = self.row(row, ty)?;
         let commutes = !matches!(opcode, Opcode::Isub | Opcode::Fsub | Opcode::Fdiv);
-        let (x, y) = if commutes && matches!(self.source_of_constant(x), Some(())) { (y, x) } else { (x, y) };
+        self.apply(row, d, ty, if commutes && self.is_constant(x) { [y, x] } else { [x, y] })
+    }
+
+    /// An operator whose second operand may be in memory.
+    pub fn apply(&mut self, row: Row, d: VReg, ty: Type, [x, y]: [ir::Value; 2]) -> Result {
+        let code = self.row(row, ty)?;
         let (x, y) = (self.reg(x)?, self.source(y)?);
         self.three(code, self.view(ty), d, x, y);
         Ok(())
@@ -101,15 +102,14 @@ impl Select<'_> {
         }
     }
 
-    pub fn source_of_constant(&self, v: ir::Value) -> Option<()> {
-        match self.definition(self.root(v))? {
-            InstructionData::UnaryConst { .. } => Some(()),
-            InstructionData::Unary { opcode: Opcode::Splat, arg } => {
-                let definition = self.definition(arg)?;
-                let opcode = definition.opcode();
-                matches!(opcode, Opcode::Iconst | Opcode::F32const | Opcode::F64const).then_some(())
+    fn is_constant(&self, v: ir::Value) -> bool {
+        match self.definition(self.root(v)) {
+            Some(InstructionData::UnaryConst { .. }) => true,
+            Some(InstructionData::Unary { opcode: Opcode::Splat, arg }) => {
+                let opcode = self.definition(arg).map(|d| d.opcode());
+                matches!(opcode, Some(Opcode::Iconst | Opcode::F32const | Opcode::F64const))
             }
-            _ => None,
+            _ => false,
         }
     }
 
@@ -121,11 +121,7 @@ impl Select<'_> {
         self.three(greater, view, mask, x, Source::Reg(y));
         // The second where the first is greater.
         let (a, b) = if least { (x, y) } else { (y, x) };
-        let mut inst = Inst::new();
-        let d = inst.def(d, view);
-        let [a, b, mask] = [a, b, mask].map(|r| inst.using(r, view));
-        inst.step(blend, &[d, a, b, mask]);
-        self.now.push(inst);
+        self.of_registers(blend, view, d, [a, b, mask]);
         Ok(())
     }
 
@@ -136,24 +132,15 @@ impl Select<'_> {
         let [a, b, ab, ba, mixed, high, low] = [(); 7].map(|()| self.fresh(RegClass::Float));
         let (times, up) = (self.row(codes::PMULUDQ, ty)?, self.row(codes::PSLLQ_BY, ty)?);
         let (down, plus) = (self.row(codes::PSRLQ_BY, ty)?, self.row(codes::PADDQ, ty)?);
-        self.by(down, view, a, x, 32);
-        self.by(down, view, b, y, 32);
+        self.by(down, (a, view), (x, view), 32);
+        self.by(down, (b, view), (y, view), 32);
         self.three(times, view, ab, a, Source::Reg(y));
         self.three(times, view, ba, x, Source::Reg(b));
         self.three(plus, view, mixed, ab, Source::Reg(ba));
-        self.by(up, view, high, mixed, 32);
+        self.by(up, (high, view), (mixed, view), 32);
         self.three(times, view, low, x, Source::Reg(y));
         self.three(plus, view, d, low, Source::Reg(high));
         Ok(())
-    }
-
-    /// `d = code x n`, where `x` is in a register.
-    pub fn by(&mut self, code: Code, view: View, d: VReg, x: VReg, n: u8) {
-        let mut inst = Inst::new();
-        let d = inst.def(d, view);
-        let x = inst.using(x, view);
-        inst.step(code, &[d, x, imm8(n)]);
-        self.now.push(inst);
     }
 
     /// All lanes by the same count.
@@ -178,17 +165,12 @@ impl Select<'_> {
         let a = self.reg(x)?;
         if let Some(n) = self.int(n) {
             let code = self.row(by_number, ty)?;
-            self.by(code, view, d, a, (n as u32 & (lane.bits() - 1)) as u8);
+            self.by(code, (d, view), (a, view), (n as u32 & (lane.bits() - 1)) as u8);
             return Ok(());
         }
         let code = self.row(by_count, ty)?;
         let count = self.count(n, lane)?;
-        let mut inst = Inst::new();
-        let d = inst.def(d, view);
-        let a = inst.using(a, view);
-        let count = inst.source(Source::Reg(count), View::X);
-        inst.step(code, &[d, a, count]);
-        self.now.push(inst);
+        self.make(code, (d, view), &[Read::In(a, view), Read::Any(Source::Reg(count), View::X)]);
         Ok(())
     }
 
@@ -214,19 +196,15 @@ impl Select<'_> {
         match self.int(n) {
             Some(n) => {
                 let code = self.row(codes::PSRLQ_BY, ty)?;
-                self.by(code, view, shifted, x, (n & 63) as u8);
-                self.by(code, view, mask, signs, (n & 63) as u8);
+                self.by(code, (shifted, view), (x, view), (n & 63) as u8);
+                self.by(code, (mask, view), (signs, view), (n & 63) as u8);
             }
             None => {
                 let code = self.row(codes::PSRLQ, ty)?;
                 let count = self.count(n, types::I64)?;
                 for (to, from) in [(shifted, x), (mask, signs)] {
-                    let mut inst = Inst::new();
-                    let to = inst.def(to, view);
-                    let from = inst.using(from, view);
-                    let count = inst.source(Source::Reg(count), View::X);
-                    inst.step(code, &[to, from, count]);
-                    self.now.push(inst);
+                    let reads = [Read::In(from, view), Read::Any(Source::Reg(count), View::X)];
+                    self.make(code, (to, view), &reads);
                 }
             }
         }
@@ -264,7 +242,10 @@ impl Select<'_> {
             Opcode::Splat => self.splat(d, ty, x),
             Opcode::ScalarToVector => self.first_lane(d, x),
             Opcode::VanyTrue | Opcode::VallTrue => self.flag(d, InstructionData::Unary { opcode, arg: x }),
-            Opcode::Bnot => self.invert(d, ty, x),
+            Opcode::Bnot => {
+                let x = self.reg(x)?;
+                self.flip(d, ty, x)
+            }
             Opcode::Fneg | Opcode::Fabs => {
                 let (row, mask) = self.sign(opcode, lane, self.bytes_of(ty));
                 let code = self.row(row, ty)?;
@@ -325,17 +306,14 @@ impl Select<'_> {
 
     pub fn zero(&mut self) -> VReg {
         let r = self.fresh(RegClass::Float);
-        let mut inst = Inst::new();
-        let d = inst.def(r, View::X);
-        inst.step(Code::VEX_Vxorps_xmm_xmm_xmmm128, &[d, d, d]);
-        self.now.push(inst);
+        self.clear(r);
         r
     }
 
-    pub fn invert(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
+    /// `d = !x`.
+    pub fn flip(&mut self, d: VReg, ty: Type, x: VReg) -> Result {
         let ones = Source::Pool(self.constant(&vec![0xff; self.bytes_of(ty)]));
         let code = self.row(codes::XOR, ty)?;
-        let x = self.reg(x)?;
         self.three(code, self.view(ty), d, x, ones);
         Ok(())
     }
@@ -363,12 +341,11 @@ impl Select<'_> {
             _ => codes::PBROADCASTQ,
         };
         let code = self.row(row, ty)?;
-        if let Some(address) = self.read_here(x)? {
-            self.two(code, (d, view), (Source::Mem(address), View::X));
-            return Ok(());
-        }
-        let first = self.in_vector(x)?;
-        self.two(code, (d, view), (Source::Reg(first), View::X));
+        let first = match self.read_here(x)? {
+            Some(address) => Source::Mem(address),
+            None => Source::Reg(self.in_vector(x)?),
+        };
+        self.two(code, (d, view), (first, View::X));
         Ok(())
     }
 
@@ -410,15 +387,20 @@ impl Select<'_> {
             (_, types::I32) => codes::PMOVZXWD,
             _ => codes::PMOVZXDQ,
         };
-        let code = self.row(row, ty)?;
-        let from = half(self.view(ty));
-        let source = if matches!(opcode, Opcode::SwidenLow | Opcode::UwidenLow) {
-            self.source(x)?
-        } else {
-            let x = self.reg(x)?;
-            Source::Reg(self.upper(x, ty))
+        self.widened_half(row, opcode, d, ty, x)
+    }
+
+    /// An operator on the lower or upper half of a vector, whose lanes it makes longer.
+    fn widened_half(&mut self, row: Row, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result {
+        let source = match opcode {
+            Opcode::SwidenLow | Opcode::UwidenLow => self.source(x)?,
+            _ => {
+                let x = self.reg(x)?;
+                Source::Reg(self.upper(x, ty))
+            }
         };
-        self.two(code, (d, self.view(ty)), (source, from));
+        let (code, view) = (self.row(row, ty)?, self.view(ty));
+        self.two(code, (d, view), (source, half(view)));
         Ok(())
     }
 
@@ -427,20 +409,13 @@ impl Select<'_> {
             return self.unary(codes::CVTDQ2PS, d, ty, x);
         }
         // Numbers of 64 bits that were 32 before.
-        let Some(InstructionData::Unary { opcode, arg }) = self.definition(self.root(x)) else {
-            return Err("a conversion from 64 bits".into());
-        };
-        let source = match opcode {
-            Opcode::SwidenLow => self.source(arg)?,
-            Opcode::SwidenHigh => {
-                let x = self.reg(arg)?;
-                Source::Reg(self.upper(x, ty))
-            }
-            _ => return Err("a conversion from 64 bits".into()),
-        };
-        let code = self.row(codes::CVTDQ2PD, ty)?;
-        self.two(code, (d, self.view(ty)), (source, half(self.view(ty))));
-        Ok(())
+        match self.definition(self.root(x)) {
+            Some(InstructionData::Unary {
+                opcode: opcode @ (Opcode::SwidenLow | Opcode::SwidenHigh),
+                arg,
+            }) => self.widened_half(codes::CVTDQ2PD, opcode, d, ty, arg),
+            _ => Err("a conversion from 64 bits".into()),
+        }
     }
 
     /// Floats towards zero, the nearest integer if that is too far away, and 0 of no number.
