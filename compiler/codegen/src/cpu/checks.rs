@@ -50,9 +50,7 @@ impl Emitter<'_> {
         span: Span,
     ) -> Result {
         if let Some(escape) = self.exits.escape {
-            let ok = self.b.create_block();
-            self.b.ins().brif(cond, ok, &[], escape, &[]);
-            self.b.switch_to_block(ok);
+            self.go_on_if(cond, escape, &[]);
             return Ok(());
         }
         let number = self.checks.len() as i64;

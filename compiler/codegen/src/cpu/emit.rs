@@ -29,6 +29,17 @@ use par_runtime::plan::{ErrorRecord, KernelCheck, SCATTERS};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::mem::offset_of;
 
+/// Scalars in registers.
+pub type Values = Vec<Value>;
+
+/// The first position or number of a range, and the one behind the last.
+pub type Ends = (Value, Value);
+
+/// Code of an iteration: from a number and the state before it to the state after it.
+pub trait Iteration<E>: FnOnce(&mut E, Value, &[Value]) -> Result<Values> {}
+
+impl<E, F: FnOnce(&mut E, Value, &[Value]) -> Result<Values>> Iteration<E> for F {}
+
 /// Where an array starts, and its element type.
 #[derive(Clone, Copy)]
 pub struct Base {
@@ -158,12 +169,12 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    pub fn atoms(&mut self, xs: &[Atom]) -> Result<Vec<Value>> {
+    pub fn atoms(&mut self, xs: &[Atom]) -> Result<Values> {
         xs.iter().map(|x| self.atom(x)).collect()
     }
 
     /// The statements of a body, and its results.
-    pub fn body(&mut self, body: &Body) -> Result<Vec<Value>> {
+    pub fn body(&mut self, body: &Body) -> Result<Values> {
         self.stms(&body.stms)?;
         let mut results = Vec::with_capacity(body.results.len());
         for a in &body.results {
@@ -191,7 +202,7 @@ impl<'a> Emitter<'a> {
     /// A body that may run any number of times per element. What it does is counted here; what the outermost body does
     /// is the same for all elements, and the launch counts it. Code that is to count must take this way for every arm
     /// and iteration that the program takes, and for no other: no arm computed for nothing, no iteration of other lanes.
-    pub fn inner(&mut self, body: &Body) -> Result<Vec<Value>> {
+    pub fn inner(&mut self, body: &Body) -> Result<Values> {
         self.count(work::of_body(body));
         self.body(body)
     }
@@ -241,12 +252,12 @@ impl<'a> Emitter<'a> {
     }
 
     /// The results of an operator for these operands.
-    pub fn lambda(&mut self, lam: &Lambda, operands: &[Value]) -> Result<Vec<Value>> {
+    pub fn lambda(&mut self, lam: &Lambda, operands: &[Value]) -> Result<Values> {
         self.with(&lam.params, &lam.body, operands)
     }
 
     /// The results of a body for these values of its parameters.
-    pub fn with(&mut self, params: &[Param], body: &Body, operands: &[Value]) -> Result<Vec<Value>> {
+    pub fn with(&mut self, params: &[Param], body: &Body, operands: &[Value]) -> Result<Values> {
         self.bound.prims.extend(params.iter().map(|p| (p.var, p.ty.prim())));
         self.bound.scalars.extend(params.iter().map(|p| p.var).zip(operands.iter().copied()));
         self.body(body)
@@ -310,7 +321,7 @@ impl<'a> Emitter<'a> {
         Ok(self.load(base, i, base.flags()))
     }
 
-    fn branch(&mut self, cond: &Atom, then: &Body, other: &Body) -> Result<Vec<Value>> {
+    fn branch(&mut self, cond: &Atom, then: &Body, other: &Body) -> Result<Values> {
         let cond = self.atom(cond)?;
         let price = arm_price(then).zip(arm_price(other)).map(|(a, b)| a + b + then.results.len());
         if price.is_some_and(|p| p <= tuning::SELECT_OPERATORS) && !self.counting {
@@ -345,16 +356,16 @@ impl<'a> Emitter<'a> {
         types.into_iter().map(|t| self.b.append_block_param(block, t)).collect()
     }
 
+    /// Goes on if a flag is set, else with another block, whose parameters become these.
+    pub fn go_on_if(&mut self, flag: Value, other: Block, values: &[Value]) {
+        let on = self.b.create_block();
+        self.b.ins().brif(flag, on, &[], other, &args(values));
+        self.b.switch_to_block(on);
+    }
+
     /// `for lo <= i < hi`, guarded and tested at the bottom; results in the final state.
-    pub fn counted(
-        &mut self,
-        less: IntCC,
-        lo: Value,
-        hi: Value,
-        state: &[Value],
-        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>>,
-    ) -> Result<Vec<Value>> {
-        self.counted_by(1, less, lo, hi, state, body)
+    pub fn counted(&mut self, ends: Ends, state: &[Value], body: impl Iteration<Self>) -> Result<Values> {
+        self.counted_until(None, (1, IntCC::SignedLessThan), ends, state, body)
     }
 
     /// Says that what is made from here on is in a loop; gives the first value of the one around it, for its end.
@@ -362,28 +373,15 @@ impl<'a> Emitter<'a> {
         std::mem::replace(&mut self.nest.inside, self.b.func.dfg.num_values() as u32)
     }
 
-    /// As `counted`, in steps.
-    pub fn counted_by(
-        &mut self,
-        step: i64,
-        less: IntCC,
-        lo: Value,
-        hi: Value,
-        state: &[Value],
-        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>>,
-    ) -> Result<Vec<Value>> {
-        self.counted_until(None, (step, less), (lo, hi), state, body)
-    }
-
-    /// As `counted_by`, to the end or until the accumulator is `absorbing`, if that is a value.
+    /// As `counted`, in steps, to the end or until the accumulator is `absorbing`, if that is a value.
     pub fn counted_until(
         &mut self,
         absorbing: Option<bool>,
         (step, less): (i64, IntCC),
-        (lo, hi): (Value, Value),
+        (lo, hi): Ends,
         state: &[Value],
-        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>>,
-    ) -> Result<Vec<Value>> {
+        body: impl Iteration<Self>,
+    ) -> Result<Values> {
         let (again, exit) = (self.b.create_block(), self.b.create_block());
         let before = self.begin_loop();
         let i = self.params_like(again, &[lo])[0];

@@ -1,7 +1,7 @@
 //! Reductions and scans of rows.
 
 use super::absorbing;
-use super::emit::{Base, Result, clif_type, input, output};
+use super::emit::{Base, Ends, Iteration, Result, Values, clif_type, input, output};
 use super::kernel::{KernelEmitter, KernelInfo, Role};
 use super::lanes::{Accumulators, Group, Lanes, Plan, RowPlan, Scanning};
 use super::outputs::Target;
@@ -52,7 +52,7 @@ impl InLanes<'_> {
 
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// The values to combine at a position, and the further results.
-    pub fn combinable(&mut self, partials: &[Base], pos: Value) -> Result<(Vec<Value>, Vec<Value>)> {
+    pub fn combinable(&mut self, partials: &[Base], pos: Value) -> Result<(Values, Values)> {
         if self.role == Role::Combine {
             self.e.exits.pos = pos.into();
             return Ok((partials.iter().map(|p| self.e.load(*p, pos, input())).collect(), vec![]));
@@ -62,7 +62,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         Ok((values, rest))
     }
 
-    pub fn combine(&mut self, op: &Lambda, acc: &[Value], xs: &[Value]) -> Result<Vec<Value>> {
+    pub fn combine(&mut self, op: &Lambda, acc: &[Value], xs: &[Value]) -> Result<Values> {
         self.e.lambda(op, &[acc, xs].concat())
     }
 
@@ -93,7 +93,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                       end: Value,
                       _: &[Value]| {
             let sums = k.in_strips((start, end), &initial, |k, ends, acc| match &lanes {
-                None => k.counted_until(absorbing, ends, acc, element),
+                None => k.counted_until(absorbing, 1, ends, acc, element),
                 Some(InLanes::Scanned(scanning)) => k.scan_in_lanes((scanning, op, None), ends, acc, element),
                 Some(InLanes::Whole(plan)) => k.reduce_in_lanes(plan, &initial, &elems, ends, acc, element),
                 Some(InLanes::Narrow(plan, narrow)) => {
@@ -120,7 +120,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         groups: &RowPlan,
         initial: &[Value],
         results: &[Base],
-        of_row: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, Value, Value, &[Value]) -> Result<Vec<Value>>
+        of_row: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, Value, Value, &[Value]) -> Result<Values>
         + Copy,
     ) -> Result {
         let rows = self.info.scheduled.and_then(|s| s.rows.as_ref()).ok_or("rows without a map")?;
@@ -150,7 +150,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             single,
             |_, _, _| Ok(vec![]),
         )?;
-        self.counted(rest, last, &[], single)?;
+        self.counted((rest, last), &[], single)?;
         Ok(())
     }
 
@@ -181,11 +181,11 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         plan: &Plan,
         neutral: &[Value],
         elems: &[Base],
-        (start, end): (Value, Value),
+        (start, end): Ends,
         initial: &[Value],
-        element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>> + Copy,
-    ) -> Result<Vec<Value>> {
-        self.counted_by(tuning::NARROW_STRETCH, start, end, initial, |k, first, acc| {
+        element: impl for<'e> Iteration<KernelEmitter<'e, 'a, 'k>> + Copy,
+    ) -> Result<Values> {
+        self.counted_until(None, tuning::NARROW_STRETCH, (start, end), initial, |k, first, acc| {
             let next = k.e.b.ins().iadd_imm_s(first, tuning::NARROW_STRETCH);
             let last = k.e.b.ins().smin(next, end);
             k.reduce_in_lanes(plan, neutral, elems, (first, last), acc, element)
@@ -198,10 +198,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         plan: &Plan,
         neutral: &[Value],
         elems: &[Base],
-        ends: (Value, Value),
+        ends: Ends,
         initial: &[Value],
-        element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>> + Copy,
-    ) -> Result<Vec<Value>> {
+        element: impl for<'e> Iteration<KernelEmitter<'e, 'a, 'k>> + Copy,
+    ) -> Result<Values> {
         let (kernel, into) = (self.info.kernel, &self.info.combined);
         let (mut start, mut acc) = (ends.0, initial.to_vec());
         // Of many rows of a ragged space most is what a group leaves, and a group of runs leaves much.
@@ -236,7 +236,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             )?;
         }
         let absorbing = plan.absorbing();
-        self.counted_until(absorbing, (start, ends.1), &acc, element)
+        self.counted_until(absorbing, 1, (start, ends.1), &acc, element)
     }
 
     /// The absorbing value of the operator, if there is one. None where operations are counted: all elements are.
@@ -253,7 +253,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             Role::Dual => self.arrays(info.layout.partials_at(), &info.combined),
             _ => vec![],
         };
-        self.rows(&[], |this, _, start, end, _| {
+        self.each_row(|this, _, ends| {
             let mut state = initial;
             for cell in &cells {
                 state.push(this.e.load_at(cell.prim, output(), cell.address, 0));
@@ -271,19 +271,18 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 }
                 Ok(next)
             };
-            let last = this.in_strips((start, end), &state, |k, ends, state| match &scanning {
+            let last = this.in_strips(ends, &state, |k, ends, state| match &scanning {
                 Some(scanning) => {
                     let code = (scanning.as_ref(), op, Some((&prefixes, exclusive)));
                     k.scan_in_lanes(code, ends, state, element)
                 }
-                None => k.counted(ends.0, ends.1, state, element),
+                None => k.counted(ends, state, element),
             })?;
             for (cell, x) in cells.iter().zip(&last[k..]) {
                 this.e.store_at(cell.prim, *x, cell.address, 0);
             }
-            Ok(vec![])
-        })?;
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Groups of the scan; none where operations are counted.
@@ -296,10 +295,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     fn scan_in_lanes(
         &mut self,
         (scanning, op, uses): (&Scanning, &Lambda, Option<(&Prefixes, bool)>),
-        (start, end): (Value, Value),
+        (start, end): Ends,
         state: &[Value],
-        element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>> + Copy,
-    ) -> Result<Vec<Value>> {
+        element: impl for<'e> Iteration<KernelEmitter<'e, 'a, 'k>> + Copy,
+    ) -> Result<Values> {
         let (kernel, n) = (self.info.kernel, self.info.combined.len());
         // The chain of operations of a short row is done while another row's begins.
         let is_ragged = kernel.space.is_ragged();
@@ -324,11 +323,11 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             element,
             |_, _, state| Ok(state.to_vec()),
         )?;
-        self.counted(rest, end, &state, element)
+        self.counted((rest, end), &state, element)
     }
 
     /// The end of a row that has so many elements at least, or else its start.
-    fn end_if_long(&mut self, (start, end): (Value, Value), least: i64) -> Value {
+    fn end_if_long(&mut self, (start, end): Ends, least: i64) -> Value {
         let length = self.e.b.ins().isub(end, start);
         let is_long = self.e.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, length, least);
         self.e.b.ins().select(is_long, end, start)

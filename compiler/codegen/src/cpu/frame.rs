@@ -10,7 +10,7 @@
 //!
 //! Each is a word of 64 bits. A function has the frame's address, and loads what it needs where it needs it.
 
-use super::emit::{Base, Emitter, Result, output};
+use super::emit::{Base, Emitter, Result, Values, output};
 use super::local::Callee;
 use cranelift::prelude::*;
 use par_ir::core::{Fun, FunId, Param};
@@ -159,7 +159,7 @@ impl Emitter<'_> {
     }
 
     /// The frame for a call, new in a kernel's own function, and the arguments that are not in it.
-    pub fn frame_for(&mut self, f: FunId, operands: &[Value]) -> Result<(Value, Vec<Value>)> {
+    pub fn frame_for(&mut self, f: FunId, operands: &[Value]) -> Result<(Value, Values)> {
         if let Some(frame) = self.calls.frame {
             return Ok((frame, operands.to_vec()));
         }

@@ -16,7 +16,7 @@
 //! In a flat space there is one row with all positions `lo..hi`. So has the kernel that combines partial
 //! results, whose element `pos` is a partial result instead of the body's.
 
-use super::emit::{Base, Emitter, Result, input};
+use super::emit::{Base, Emitter, Ends, Iteration, Result, Values, input};
 use super::lanes::{self, Group, Plan, RowPlan, Scanning, State};
 use super::outputs::words;
 use super::prefix::Strips;
@@ -304,8 +304,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     pub fn rows(
         &mut self,
         state: &[Value],
-        per_row: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, Value, Value, &[Value]) -> Result<Vec<Value>>,
-    ) -> Result<Vec<Value>> {
+        per_row: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, Value, Value, &[Value]) -> Result<Values>,
+    ) -> Result<Values> {
         let (row_lo, row_hi, lo, hi) = (self.params[1], self.params[2], self.params[3], self.params[4]);
         let dim = match self.info.kernel.space.as_rows() {
             Some((_, dim)) if self.role != Role::Combine && !self.info.ignores_rows() => dim,
@@ -315,14 +315,23 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             }
         };
         let word = self.env(types::I64, 0);
-        self.counted(row_lo, row_hi, state, |k, row, state| {
+        self.counted((row_lo, row_hi), state, |k, row, state| {
             let (start, end) = k.begin_row((dim, word), row)?;
             per_row(k, row, start, end, state)
         })
     }
 
+    /// `per_row(row, ends)` for all rows, without a state.
+    pub fn each_row(
+        &mut self,
+        per_row: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, Ends) -> Result,
+    ) -> Result {
+        self.rows(&[], |k, row, start, end, _| per_row(k, row, (start, end)).map(|()| vec![]))?;
+        Ok(())
+    }
+
     /// The positions of a row, cut to those of the part, after its prologue. Rows are as long as a word, or start where an array at its address says.
-    pub fn begin_row(&mut self, (dim, word): (Dim, Value), row: Value) -> Result<(Value, Value)> {
+    pub fn begin_row(&mut self, (dim, word): (Dim, Value), row: Value) -> Result<Ends> {
         let (lo, hi) = (self.params[3], self.params[4]);
         let (start, end) = match dim {
             Dim::Size(_) => {
@@ -352,41 +361,36 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// `for lo <= i < hi` around code that needs all of the kernel.
     pub fn counted(
         &mut self,
-        lo: Value,
-        hi: Value,
+        ends: Ends,
         state: &[Value],
-        body: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>>,
-    ) -> Result<Vec<Value>> {
-        self.counted_by(1, lo, hi, state, body)
+        body: impl for<'e> Iteration<KernelEmitter<'e, 'a, 'k>>,
+    ) -> Result<Values> {
+        self.counted_until(None, 1, ends, state, body)
     }
 
-    /// As `counted`, to the end or until the accumulator is `absorbing`, if that is a value.
+    /// The same for every number in a range, without a state.
+    pub fn each(
+        &mut self,
+        ends: Ends,
+        step: i64,
+        body: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value) -> Result,
+    ) -> Result {
+        self.counted_until(None, step, ends, &[], |k, i, _| body(k, i).map(|()| vec![]))?;
+        Ok(())
+    }
+
+    /// As `counted`, in steps, to the end or until the accumulator is `absorbing`, if that is a value.
     pub fn counted_until(
         &mut self,
         absorbing: Option<bool>,
-        ends: (Value, Value),
-        state: &[Value],
-        body: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>>,
-    ) -> Result<Vec<Value>> {
-        let KernelEmitter { e, info, types, role, params } = self;
-        let (info, types, role) = (*info, *types, *role);
-        e.counted_until(absorbing, (1, IntCC::SignedLessThan), ends, state, |e, i, state| {
-            body(&mut KernelEmitter { e, info, types, role, params: params.clone() }, i, state)
-        })
-    }
-
-    /// As `counted`, in steps.
-    pub fn counted_by(
-        &mut self,
         step: i64,
-        lo: Value,
-        hi: Value,
+        ends: Ends,
         state: &[Value],
-        body: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>>,
-    ) -> Result<Vec<Value>> {
+        body: impl for<'e> Iteration<KernelEmitter<'e, 'a, 'k>>,
+    ) -> Result<Values> {
         let KernelEmitter { e, info, types, role, params } = self;
         let (info, types, role) = (*info, *types, *role);
-        e.counted_by(step, IntCC::SignedLessThan, lo, hi, state, |e, i, state| {
+        e.counted_until(absorbing, (step, IntCC::SignedLessThan), ends, state, |e, i, state| {
             body(&mut KernelEmitter { e, info, types, role, params: params.clone() }, i, state)
         })
     }
@@ -396,12 +400,12 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     pub fn groups(
         &mut self,
         plan: &Plan,
-        ends: (Value, Value),
+        ends: Ends,
         state: (&[Value], &[Value]),
         group: impl Fn(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State>,
-        single: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>>,
-        finish: impl FnOnce(&mut Group<'_, 'a>, &[Value], &[Value]) -> Result<Vec<Value>>,
-    ) -> Result<(Value, Vec<Value>)> {
+        single: impl for<'e> Iteration<KernelEmitter<'e, 'a, 'k>>,
+        finish: impl FnOnce(&mut Group<'_, 'a>, &[Value], &[Value]) -> Result<Values>,
+    ) -> Result<(Value, Values)> {
         let KernelEmitter { e, info, types, role, params } = self;
         let (info, types, role) = (*info, *types, *role);
         let single = |e: &mut Emitter<'a>, pos: Value, state: &[Value]| {
@@ -411,7 +415,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// The body's results at a position; or the partial results there.
-    pub fn element(&mut self, pos: Value) -> Result<Vec<Value>> {
+    pub fn element(&mut self, pos: Value) -> Result<Values> {
         self.e.exits.pos = pos.into();
         self.e.bound.scalars.insert(self.info.kernel.pos, pos);
         self.e.body(&self.info.kernel.body)
@@ -458,7 +462,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                             |_, _, state| Ok(state.to_vec()),
                         )?;
                 }
-                k.counted(rest, end, &cursor, single)
+                k.counted((rest, end), &cursor, single)
             })
         })
     }
@@ -472,7 +476,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// each row; the number of all.
     pub fn kept(
         &mut self,
-        pack: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, (Value, Value), &[Value]) -> Result<Vec<Value>>,
+        pack: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Ends, &[Value]) -> Result<Values>,
     ) -> Result<Value> {
         let counts = self.array(self.info.layout.outputs_at(), Prim::I64);
         let lo = self.params[3];

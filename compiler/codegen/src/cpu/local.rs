@@ -13,7 +13,7 @@
 use super::Compiler;
 use super::base_case::BaseCase;
 use super::checks::Exits;
-use super::emit::{Base, Bound, Emitter, Nest, Result, args, clif_type};
+use super::emit::{Base, Bound, Emitter, Nest, Result, Values, args, clif_type};
 use super::frame::{Invariant, Offsets, Word, offset};
 use super::lanes;
 use super::ranges::Ranges;
@@ -254,7 +254,7 @@ impl Emitter<'_> {
     }
 
     /// The arguments for these parameters: scalars, and addresses of arrays.
-    fn arguments(&mut self, f: FunId, xs: &[Atom]) -> Result<Vec<Value>> {
+    fn arguments(&mut self, f: FunId, xs: &[Atom]) -> Result<Values> {
         let parameters = self.parameters(f);
         let argument = |(i, p): (usize, Param)| match xs[i] {
             Atom::Var(v) if !p.ty.is_scalar() => Ok(self.base(v)?.address),
@@ -320,7 +320,7 @@ impl Emitter<'_> {
     }
 
     /// A call.
-    pub fn call_local(&mut self, f: FunId, xs: &[Atom], span: Span) -> Result<Vec<Value>> {
+    pub fn call_local(&mut self, f: FunId, xs: &[Atom], span: Span) -> Result<Values> {
         let operands = self.arguments(f, xs)?;
         let callee = self.calls.callees.get(&f).ok_or("a call of a function that is not compiled")?;
         match callee.base_case.clone() {
@@ -334,7 +334,7 @@ impl Emitter<'_> {
     }
 
     /// Fails if the stack is used up or the callee fails.
-    pub fn call_whole(&mut self, f: FunId, operands: &[Value], span: Span) -> Result<Vec<Value>> {
+    pub fn call_whole(&mut self, f: FunId, operands: &[Value], span: Span) -> Result<Values> {
         let (frame, varying) = self.frame_for(f, operands)?;
         let lowest = self.calls.lowest.ok_or("a call outside of what may call")?;
         let lowest = self.word(lowest);

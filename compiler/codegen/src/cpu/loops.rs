@@ -2,7 +2,7 @@
 
 use super::absorbing;
 use super::chains::chains;
-use super::emit::{Emitter, Result, args};
+use super::emit::{Emitter, Ends, Result, Values, args};
 use super::invariant::counter_check;
 use super::lanes::{self, Segments};
 use crate::work;
@@ -82,7 +82,7 @@ pub fn has_loop(body: &Body) -> bool {
 
 impl<'a> Emitter<'a> {
     /// The final values of a loop's scalars.
-    pub fn loop_stm(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Result<Vec<Value>> {
+    pub fn loop_stm(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Result<Values> {
         let mut used = body.free();
         if let LoopForm::While(cond) = form {
             used.extend(cond.free());
@@ -90,7 +90,7 @@ impl<'a> Emitter<'a> {
         self.with_in_registers(&used, |e| e.repeat(params, form, body))
     }
 
-    fn repeat(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Result<Vec<Value>> {
+    fn repeat(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Result<Values> {
         for (p, x) in params.iter().filter(|(p, _)| !p.ty.is_scalar()) {
             self.same_place(p.var, x)?;
         }
@@ -119,16 +119,14 @@ impl<'a> Emitter<'a> {
     }
 
     /// The iterations of a range, in segments if there are such.
-    fn counted_loop(
-        &mut self,
-        counted: &Counted,
-        ends: (Value, Value),
-        state: &[Value],
-    ) -> Result<Vec<Value>> {
+    fn counted_loop(&mut self, counted: &Counted, ends: Ends, state: &[Value]) -> Result<Values> {
         match &counted.segments {
-            Some(segments) => self.segments(segments, ends, &mut |e, body, ends, in_groups| {
-                e.straight_loop(counted, body, ends, &[], in_groups).map(|_| ())
-            }),
+            Some(segments) => {
+                self.segments(segments, ends, &mut |e, body, ends, in_groups| {
+                    e.straight_loop(counted, body, ends, &[], in_groups).map(|_| ())
+                })?;
+                Ok(vec![])
+            }
             None => self.straight_loop(counted, counted.body, ends, state, true),
         }
     }
@@ -138,10 +136,10 @@ impl<'a> Emitter<'a> {
         &mut self,
         counted: &Counted,
         body: &Body,
-        (first, end): (Value, Value),
+        (first, end): Ends,
         state: &[Value],
         in_groups: bool,
-    ) -> Result<Vec<Value>> {
+    ) -> Result<Values> {
         let Counted { params, form, index, less, is_widened, .. } = counted;
         if !self.counting
             && *less == IntCC::SignedLessThan
@@ -191,10 +189,10 @@ impl<'a> Emitter<'a> {
     fn guarded(
         &mut self,
         less: IntCC,
-        (first, end): (Value, Value),
+        (first, end): Ends,
         state: &[Value],
-        all: impl FnOnce(&mut Self) -> Result<Vec<Value>>,
-    ) -> Result<Vec<Value>> {
+        all: impl FnOnce(&mut Self) -> Result<Values>,
+    ) -> Result<Values> {
         let (some, exit) = (self.b.create_block(), self.b.create_block());
         let last = self.params_like(exit, state);
         let enter = self.b.ins().icmp(less, first, end);
@@ -214,7 +212,7 @@ impl<'a> Emitter<'a> {
         prim: Prim,
         bound: Value,
         initial: &[Value],
-    ) -> Result<Vec<Value>> {
+    ) -> Result<Values> {
         let (many, zero) = (tuning::CANCEL_ITERATIONS, self.i64(0));
         let bound = match (counted.is_widened, prim.is_signed()) {
             (true, true) => self.b.ins().sextend(types::I64, bound),
@@ -242,7 +240,7 @@ impl<'a> Emitter<'a> {
         cond: &Body,
         body: &Body,
         initial: &[Value],
-    ) -> Result<Vec<Value>> {
+    ) -> Result<Values> {
         let (again, exit) = (self.b.create_block(), self.b.create_block());
         let state = self.params_like(again, initial);
         let last = self.params_like(exit, initial);
@@ -286,9 +284,8 @@ impl<'a> Emitter<'a> {
     /// Branches to `exit` unless all flags are set.
     fn require(&mut self, flags: &[Atom], exit: Block, state: &[Value]) -> Result {
         for flag in flags {
-            let (flag, next) = (self.atom(flag)?, self.b.create_block());
-            self.b.ins().brif(flag, next, &[], exit, &args(state));
-            self.b.switch_to_block(next);
+            let flag = self.atom(flag)?;
+            self.go_on_if(flag, exit, state);
         }
         Ok(())
     }

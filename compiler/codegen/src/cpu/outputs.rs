@@ -1,6 +1,6 @@
 //! Outputs of a map: where results go, one by one and in groups.
 
-use super::emit::{Base, Result};
+use super::emit::{Base, Ends, Result, Values};
 use super::kernel::{KernelEmitter, array_prim};
 use super::lanes::{Group, Lanes, Parts, Plan, Private, Segments, State};
 use cranelift::prelude::*;
@@ -74,15 +74,11 @@ impl KernelEmitter<'_, '_, '_> {
         if !self.e.counting && self.info.scheduled.is_some_and(|s| s.ahead) {
             return self.map_ahead(&targets);
         }
-        self.rows(&[], |k, _, start, end, _| {
-            k.map_in_strips(&targets, (start, end))?;
-            Ok(vec![])
-        })?;
-        Ok(())
+        self.each_row(|k, _, ends| k.map_in_strips(&targets, ends))
     }
 
     /// Computes and stores the results of a map at the positions `start..end`.
-    pub fn map_positions(&mut self, targets: &[Target], (start, end): (Value, Value)) -> Result {
+    pub fn map_positions(&mut self, targets: &[Target], (start, end): Ends) -> Result {
         if let Some(scattering) = self.info.scattering {
             return self.scatter_strips(scattering, targets, (start, end));
         }
@@ -92,7 +88,7 @@ impl KernelEmitter<'_, '_, '_> {
         }
     }
 
-    fn map_segments(&mut self, segments: &Segments, targets: &[Target], ends: (Value, Value)) -> Result {
+    fn map_segments(&mut self, segments: &Segments, targets: &[Target], ends: Ends) -> Result {
         let KernelEmitter { e, info, types, role, params } = self;
         e.segments(segments, ends, &mut |e, body, ends, in_groups| {
             let kernel = Kernel { body: body.clone(), ..info.kernel.clone() };
@@ -102,17 +98,11 @@ impl KernelEmitter<'_, '_, '_> {
                 true => k.map_straight(targets, ends, true),
                 false => k.map_elements(targets, ends),
             }
-        })?;
-        Ok(())
+        })
     }
 
     /// Groups of positions, and those that are left; `in_segments` of a row, where these are not few.
-    fn map_straight(
-        &mut self,
-        targets: &[Target],
-        (start, end): (Value, Value),
-        in_segments: bool,
-    ) -> Result {
+    fn map_straight(&mut self, targets: &[Target], (start, end): Ends, in_segments: bool) -> Result {
         let plan = self.info.lanes(self.e.width).filter(|_| !self.e.counting);
         // A segment at an edge is too short for a group, even under a mask.
         let plan = plan.map(|p| if in_segments { Rc::new(p.without_rest()) } else { p });
@@ -125,12 +115,8 @@ impl KernelEmitter<'_, '_, '_> {
         self.map_elements(targets, (rest, end))
     }
 
-    pub fn map_elements(&mut self, targets: &[Target], (start, end): (Value, Value)) -> Result {
-        self.counted(start, end, &[], |k, pos, _| {
-            k.map_element(targets, pos)?;
-            Ok(vec![])
-        })?;
-        Ok(())
+    pub fn map_elements(&mut self, targets: &[Target], ends: Ends) -> Result {
+        self.each(ends, 1, |k, pos| k.map_element(targets, pos))
     }
 
     pub fn map_element(&mut self, targets: &[Target], pos: Value) -> Result {
@@ -171,7 +157,7 @@ impl KernelEmitter<'_, '_, '_> {
     }
 
     /// The lengths of the arrays of which positions have parts.
-    fn lengths(&mut self, parts: &Parts, targets: &[Target]) -> Result<Vec<Value>> {
+    fn lengths(&mut self, parts: &Parts, targets: &[Target]) -> Result<Values> {
         let own =
             targets.iter().filter_map(|t| if let Target::Own { len, .. } = t { Some(*len) } else { None });
         let (mut own, at) = (own.collect::<Vec<_>>().into_iter(), self.info.layout.lengths_at());

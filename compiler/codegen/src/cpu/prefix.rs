@@ -16,7 +16,7 @@
 
 mod operator;
 
-use super::emit::{Base, Result, args, output};
+use super::emit::{Base, Ends, Result, args, output};
 use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, Role};
 use super::outputs::Target;
@@ -399,7 +399,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         slots
     }
 
-    fn first_step(&mut self, strips: &Strips, ends: (Value, Value)) -> Result {
+    fn first_step(&mut self, strips: &Strips, ends: Ends) -> Result {
         if !strips.has_first() {
             return Ok(());
         }
@@ -412,7 +412,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         strips: &Strips,
         flags: usize,
         stored: &[Buffer],
-        (start, end): (Value, Value),
+        (start, end): Ends,
     ) -> Result<(Value, Value)> {
         let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 16, 4);
         let found = self.e.b.create_sized_stack_slot(data);
@@ -457,7 +457,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         buffers: &[Buffer],
         targets: &[Target],
         carried: &[StackSlot],
-        (first, last): (Value, Value),
+        (first, last): Ends,
     ) -> Result {
         let count = self.e.b.ins().isub(last, first);
         for (i, part) in strips.parts.iter().enumerate() {

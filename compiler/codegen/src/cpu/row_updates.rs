@@ -10,7 +10,7 @@
 //!
 //! A row has every element once, so the order in which one is updated stays what it was.
 
-use super::emit::{Base, Result};
+use super::emit::{Base, Ends, Result};
 use super::fresh::Fresh;
 use super::kernel::KernelEmitter;
 use super::small_integers::needed;
@@ -98,7 +98,7 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
     pub fn row_updates(
         &mut self,
         rows: &RowUpdates,
-        (start, end): (Value, Value),
+        (start, end): Ends,
         (len, dests): (Value, &[Base]),
         each: impl FnOnce(&mut Self) -> Result,
     ) -> Result {

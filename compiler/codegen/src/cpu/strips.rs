@@ -1,7 +1,7 @@
 //! Kernels in steps, on strips of positions: memory on the stack for what one step leaves to the next, and calls of the runtime's functions
 //! for strips.
 
-use super::emit::{Base, Result, output};
+use super::emit::{Base, Ends, Result, Values, output};
 use super::kernel::{KernelEmitter, KernelInfo};
 use super::outputs::Target;
 use super::scatter::Scattering;
@@ -33,10 +33,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// `code(ends, state)` for the positions `start..end`, strip by strip.
     pub fn by_strips(
         &mut self,
-        (start, end): (Value, Value),
+        (start, end): Ends,
         state: &[Value],
-        code: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, (Value, Value), &[Value]) -> Result<Vec<Value>>,
-    ) -> Result<Vec<Value>> {
+        code: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Ends, &[Value]) -> Result<Values>,
+    ) -> Result<Values> {
         self.by_strips_of(STRIP, (start, end), state, code)
     }
 
@@ -44,18 +44,18 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     pub fn by_strips_of(
         &mut self,
         length: usize,
-        (start, end): (Value, Value),
+        (start, end): Ends,
         state: &[Value],
-        code: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, (Value, Value), &[Value]) -> Result<Vec<Value>>,
-    ) -> Result<Vec<Value>> {
-        self.counted_by(length as i64, start, end, state, |k, first, state| {
+        code: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Ends, &[Value]) -> Result<Values>,
+    ) -> Result<Values> {
+        self.counted_until(None, length as i64, (start, end), state, |k, first, state| {
             let ends = k.strip_from(length, first, end);
             code(k, ends, state)
         })
     }
 
     /// The ends of the strip that begins at a position.
-    pub fn strip_from(&mut self, length: usize, first: Value, end: Value) -> (Value, Value) {
+    pub fn strip_from(&mut self, length: usize, first: Value, end: Value) -> Ends {
         let next = self.e.b.ins().iadd_imm_s(first, length as i64);
         (first, self.e.b.ins().smin(next, end))
     }
@@ -89,7 +89,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// A step whose results go to the buffers of these variables.
-    pub fn store_step(&mut self, kernel: &Kernel, stored: &[Scalar], ends: (Value, Value)) -> Result {
+    pub fn store_step(&mut self, kernel: &Kernel, stored: &[Scalar], ends: Ends) -> Result {
         let targets: Vec<Target> = stored.iter().map(|s| Target::Elem(self.e.bound.arrays[&s.var])).collect();
         self.step(kernel, None, &targets, ends)
     }
@@ -100,7 +100,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         kernel: &Kernel,
         scattering: Option<&Scattering>,
         targets: &[Target],
-        ends: (Value, Value),
+        ends: Ends,
     ) -> Result {
         let info = KernelInfo { scattering, ..KernelInfo::of_stage(kernel) };
         let params = self.params.clone();

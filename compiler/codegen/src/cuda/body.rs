@@ -132,8 +132,7 @@ impl Bodies<'_> {
 
     fn branch(&mut self, stm: &Stm, cond: &Atom, then: &Body, other: &Body) -> Result {
         self.declare(&stm.pat);
-        let open = format!("if ({}) {{", self.atom(cond));
-        self.text.open(open);
+        self.text.open(format!("if ({}) {{", self.atom(cond)));
         self.arm(&stm.pat, then)?;
         self.text.otherwise("} else {");
         self.arm(&stm.pat, other)?;
@@ -248,10 +247,7 @@ fn comment(line: &str) -> String {
 fn function(op: PrimOp) -> String {
     match op {
         PrimOp::Un(UnOp::Not, _) => "op::not_".into(),
-        PrimOp::Bin(BinOp::And, p) | PrimOp::Bin(BinOp::Or, p) | PrimOp::Bin(BinOp::Xor, p) => {
-            let PrimOp::Bin(op, _) = op else { unreachable!("one of the three, at {p}") };
-            format!("op::{}_", op.name())
-        }
+        PrimOp::Bin(op @ (BinOp::And | BinOp::Or | BinOp::Xor), _) => format!("op::{}_", op.name()),
         PrimOp::Un(op, _) => format!("op::{}", op.name()),
         PrimOp::Bin(op, _) => format!("op::{}", op.name()),
         PrimOp::Cmp(op, _) => format!("op::{}", op.name()),

@@ -362,7 +362,7 @@ impl Group<'_, '_> {
         self.e.bound.prims.extend(pat.iter().map(|p| (p.var, p.ty.prim())));
         let forms = self.forms(&pat);
         let initial: Vec<Lanes> = params.iter().map(|(_, x)| self.atom(x)).collect::<Result<_>>()?;
-        let state = State { pat, forms, kept, absorbing: absorbing::of_loop(params, body) };
+        let state = State { pat, forms, initial, kept, absorbing: absorbing::of_loop(params, body) };
         match form {
             LoopForm::For { index, prim, bound } => {
                 self.e.bound.prims.insert(*index, *prim);
@@ -375,9 +375,9 @@ impl Group<'_, '_> {
                 {
                     self.stay_if_long(&bound, *prim);
                 }
-                self.count(*index, *prim, bound, initial, body, &state)
+                self.count((*index, *prim), bound, body, &state)
             }
-            LoopForm::While(cond) => self.while_loop(cond, initial, body, &state),
+            LoopForm::While(cond) => self.while_loop(cond, body, &state),
         }
     }
 
@@ -391,10 +391,8 @@ impl Group<'_, '_> {
     /// keep what they have.
     fn count(
         &mut self,
-        index: Var,
-        prim: Prim,
+        (index, prim): (Var, Prim),
         bound: Lanes,
-        initial: Vec<Lanes>,
         body: &Body,
         state: &State,
     ) -> Result<Vec<Lanes>> {
@@ -402,7 +400,7 @@ impl Group<'_, '_> {
         let less = PrimOp::Cmp(CmpOp::Lt, prim);
         let limit = self.longest.map_or(bound.clone(), Lanes::Same);
         let together = matches!(limit, Lanes::Same(_));
-        let mut looping = Looping::start(self, initial, state);
+        let mut looping = Looping::start(self, state);
         let enter = self.less(less, zero, &limit);
         // So what is added to the counter in an address is computed before.
         let around = self.longest.map(|_| self.e.begin_loop());
@@ -410,7 +408,7 @@ impl Group<'_, '_> {
         let i = looping.extra[0];
         self.bind(index, Lanes::Same(i));
         let inside = self.e.nest.loops;
-        let mut next = looping.iterate(self, body, state)?;
+        let mut next = looping.iterate(self, body)?;
         if self.e.nest.loops > inside {
             self.e.poll();
         }
@@ -419,14 +417,14 @@ impl Group<'_, '_> {
         let mut repeat = self.less(less, next_i, &limit);
         if self.longest.is_some() {
             let running = self.less(less, i, &bound);
-            next = looping.kept(self, &running, next, state);
+            next = looping.kept(self, &running, next);
             // A row that has ended needs no more iterations.
             if state.absorbing.is_some() {
                 repeat = self.both(&repeat, &running);
             }
         }
         let repeat = self.where_not_absorbed(state.absorbing, repeat, &next);
-        let last = looping.end(self, repeat, &[next_i], next, state);
+        let last = looping.end(self, repeat, &[next_i], next);
         self.e.nest.inside = around.unwrap_or(self.e.nest.inside);
         Ok(last)
     }
@@ -453,20 +451,14 @@ impl Group<'_, '_> {
         }
     }
 
-    fn while_loop(
-        &mut self,
-        cond: &Body,
-        initial: Vec<Lanes>,
-        body: &Body,
-        state: &State,
-    ) -> Result<Vec<Lanes>> {
-        self.bind_state(state, &initial);
+    fn while_loop(&mut self, cond: &Body, body: &Body, state: &State) -> Result<Vec<Lanes>> {
+        self.bind_state(state, &state.initial);
         let enter = self.single(cond)?;
-        let mut looping = Looping::start(self, initial, state);
+        let mut looping = Looping::start(self, state);
         // All lanes may enter together, and leave one by one.
         let together = cond.results.iter().all(|a| self.classes.atom(a) == Class::Same);
         looping.enter(self, together, enter, &[]);
-        let next = looping.iterate(self, body, state)?;
+        let next = looping.iterate(self, body)?;
         self.e.nest.loops += 1;
         self.e.poll();
         self.bind_state(state, &next);
@@ -476,7 +468,7 @@ impl Group<'_, '_> {
         }
         let repeat = self.single(cond)?;
         self.here.active = before;
-        Ok(looping.end(self, repeat, &[], next, state))
+        Ok(looping.end(self, repeat, &[], next))
     }
 
     fn single(&mut self, cond: &Body) -> Result<Lanes> {
@@ -495,6 +487,7 @@ pub struct Row {
 struct State {
     pat: Vec<Param>,
     forms: Vec<(Prim, Form)>,
+    initial: Vec<Lanes>,
     /// Lanes that have finished must keep it.
     kept: Vec<bool>,
     /// The absorbing value of its only variable, if the loop is a disjunction or conjunction.
@@ -502,7 +495,8 @@ struct State {
 }
 
 /// A loop under construction: guarded, tested at the bottom.
-struct Looping {
+struct Looping<'s> {
+    state: &'s State,
     again: Block,
     exit: Block,
     counts: Vec<usize>,
@@ -517,10 +511,11 @@ struct Looping {
     conditional: bool,
 }
 
-impl Looping {
-    fn start(s: &mut Group, initial: Vec<Lanes>, state: &State) -> Looping {
-        let (initial, counts) = s.flatten_all(&initial, &state.forms);
+impl<'s> Looping<'s> {
+    fn start(s: &mut Group, state: &'s State) -> Looping<'s> {
+        let (initial, counts) = s.flatten_all(&state.initial, &state.forms);
         Looping {
+            state,
             again: s.e.b.create_block(),
             exit: s.e.b.create_block(),
             counts,
@@ -554,10 +549,9 @@ impl Looping {
     }
 
     /// The state after an iteration; lanes that have finished keep theirs.
-    fn iterate(&mut self, s: &mut Group, body: &Body, state: &State) -> Result<Vec<Lanes>> {
-        self.current = s.gather_all(&self.initial, &state.forms, &self.counts);
-        let current = self.current.clone();
-        s.bind_state(state, &current);
+    fn iterate(&mut self, s: &mut Group, body: &Body) -> Result<Vec<Lanes>> {
+        self.current = s.gather_all(&self.initial, &self.state.forms, &self.counts);
+        s.bind_state(self.state, &self.current);
         s.here.conditional = true;
         if let Some(running) = &self.running {
             s.here.active = Some(running.clone());
@@ -565,14 +559,14 @@ impl Looping {
         let next = s.body(body)?;
         s.here.active = self.outer.clone();
         match self.running.clone() {
-            Some(running) => Ok(self.kept(s, &running, next, state)),
+            Some(running) => Ok(self.kept(s, &running, next)),
             None => Ok(next),
         }
     }
 
     /// The state after an iteration, in lanes that have not finished; the others keep theirs.
-    fn kept(&self, s: &mut Group, running: &Lanes, next: Vec<Lanes>, state: &State) -> Vec<Lanes> {
-        let lanes = next.into_iter().zip(&self.current).zip(&state.forms).zip(&state.kept);
+    fn kept(&self, s: &mut Group, running: &Lanes, next: Vec<Lanes>) -> Vec<Lanes> {
+        let lanes = next.into_iter().zip(&self.current).zip(&self.state.forms).zip(&self.state.kept);
         lanes
             .map(|(((next, old), (p, form)), kept)| match kept {
                 true => s.blend(running, &next, old, *p, *form == Form::Apart),
@@ -581,14 +575,7 @@ impl Looping {
             .collect()
     }
 
-    fn end(
-        self,
-        s: &mut Group,
-        repeat: Lanes,
-        extra: &[Value],
-        next: Vec<Lanes>,
-        state: &State,
-    ) -> Vec<Lanes> {
+    fn end(self, s: &mut Group, repeat: Lanes, extra: &[Value], next: Vec<Lanes>) -> Vec<Lanes> {
         let repeat = match &self.running {
             Some(running) => s.both(running, &repeat),
             None => repeat,
@@ -598,13 +585,13 @@ impl Looping {
             Some(_) => s.mask(&repeat, Some(super::value::MASK)),
             None => vec![],
         };
-        let (flat, _) = s.flatten_all(&next, &state.forms);
+        let (flat, _) = s.flatten_all(&next, &self.state.forms);
         let following = [extra, &masks, &flat].concat();
         s.e.b.ins().brif(any, self.again, &args(&following), self.exit, &args(&flat));
         s.e.b.switch_to_block(self.exit);
         s.here.conditional = self.conditional;
         let last = s.e.b.block_params(self.exit).to_vec();
-        s.gather_all(&last, &state.forms, &self.counts)
+        s.gather_all(&last, &self.state.forms, &self.counts)
     }
 }
 

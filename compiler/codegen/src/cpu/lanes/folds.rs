@@ -17,7 +17,7 @@ use super::operator::{Part, Reduction};
 use super::reduce::{Accumulators, prims};
 use super::{Group, Plan, is_pure};
 use crate::cpu::absorbing;
-use crate::cpu::emit::{Emitter, Result};
+use crate::cpu::emit::{Emitter, Ends, Iteration, Result, Values};
 use crate::cpu::fresh::Fresh;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Schedule, Stm};
@@ -171,10 +171,10 @@ impl<'a> Emitter<'a> {
     pub fn fold_iterations(
         &mut self,
         folds: &Folds,
-        (start, end): (Value, Value),
+        (start, end): Ends,
         state: &[Value],
-        single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>> + Copy,
-    ) -> Result<(Value, Vec<Value>)> {
+        single: impl Iteration<Self> + Copy,
+    ) -> Result<(Value, Values)> {
         let Folds { index, plan, reduction, prims } = folds;
         let identities = self.identities(plan, reduction, state);
         self.groups(

@@ -19,7 +19,7 @@ use super::affine::Affine;
 use super::class::Classes;
 use super::cost::Setting;
 use super::{Group, Plan, State, cost, is_pure};
-use crate::cpu::emit::{Emitter, Result};
+use crate::cpu::emit::{Emitter, Ends, Iteration, Result};
 use crate::cpu::fresh::Fresh;
 use cranelift::prelude::*;
 use par_ir::access::{Access, Facts};
@@ -129,8 +129,8 @@ impl Emitter<'_> {
     pub fn iterations(
         &mut self,
         iterations: &Iterations,
-        (start, end): (Value, Value),
-        single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>> + Copy,
+        (start, end): Ends,
+        single: impl Iteration<Self> + Copy,
     ) -> Result<Value> {
         let limit = match self.may_group(iterations, start, end)? {
             Some(may) => self.b.ins().select(may, end, start),

@@ -189,7 +189,7 @@ impl Group<'_, '_> {
             e.store(copy, lane, x);
             Ok(vec![])
         };
-        self.e.counted(IntCC::SignedLessThan, zero, count, &[], each).expect("elements are copied");
+        self.e.counted((zero, count), &[], each).expect("elements are copied");
         self.e.nest.loops = loops;
         self.load_row(copy, zero)
     }

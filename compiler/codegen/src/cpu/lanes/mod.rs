@@ -486,10 +486,7 @@ impl Group<'_, '_> {
     /// Leaves the group unless the flag is set.
     pub fn stay_if(&mut self, flag: Value) {
         assert!(!self.leaving.has_stored, "a group is left that has updated what it reads");
-        let on = self.e.b.create_block();
-        let alone = self.alone;
         self.leaving.leaves = true;
-        self.e.b.ins().brif(flag, on, &[], alone, &[]);
-        self.e.b.switch_to_block(on);
+        self.e.go_on_if(flag, self.alone, &[]);
     }
 }
