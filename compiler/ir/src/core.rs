@@ -392,6 +392,17 @@ impl At {
     }
 }
 
+/// The parts of an [`Exp::Loop`].
+#[derive(Clone, Copy, Debug)]
+pub struct Repeat<'l> {
+    /// The state, with its values before the first iteration.
+    pub params: &'l [(Param, Atom)],
+    /// How often.
+    pub form: &'l LoopForm,
+    /// The next state.
+    pub body: &'l Body,
+}
+
 /// How a loop repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoopForm {

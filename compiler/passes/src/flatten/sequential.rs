@@ -85,7 +85,7 @@ struct Rewriter<'v> {
 
 /// The body of a nest or a function as scalar code, calls included, that reads arrays from outside, if it can be said like that. The
 /// variables it binds are the body's own.
-pub(crate) fn sequential_version(body: &Body, vars: &mut Vars) -> Option<Body> {
+pub fn sequential_version(body: &Body, vars: &mut Vars) -> Option<Body> {
     Rewriter { vars, arrays: HashMap::new() }.body(body)
 }
 
