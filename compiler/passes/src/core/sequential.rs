@@ -19,7 +19,7 @@ use par_ir::loops::{self, Loop, update};
 use par_ir::prim::BinOp;
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
-use par_ir::{Atom, Dim, Scalar, Span, Type, Var, Vars};
+use par_ir::{Atom, Dim, Span, Type, Var, Vars};
 
 /// In all functions.
 pub fn run(program: &mut Program) {
@@ -234,21 +234,17 @@ impl Rewriter<'_> {
     /// An array of a type, full of zeros.
     fn filled(&mut self, ty: &Type, span: Span, out: &mut Vec<Stm>) -> Var {
         let mut code = Statements::new(span);
-        let mut bind = |ty, exp| code.value("zeros", ty, exp, self.vars);
-        let (prim, zero) = (ty.prim(), Atom::Const(Scalar::zero(ty.prim())));
-        let mut made = zero;
-        if let [_, Dim::Seg(s)] = ty.dims[..] {
-            let total = Atom::Var(bind(Type::I64, Exp::Total(s)));
-            let flat = bind(Type::array(vec![Dim::Size(total)], prim), Exp::Replicate(total, zero));
-            made = bind(ty.clone(), Exp::Unflatten(flat)).into();
-        } else {
-            for (i, dim) in ty.dims.iter().enumerate().rev() {
-                let Dim::Size(n) = *dim else { unreachable!("deep descriptors are not filled") };
-                made = bind(Type::array(ty.dims[i..].to_vec(), prim), Exp::Replicate(n, made)).into();
+        let made = match ty.dims[..] {
+            [_, Dim::Seg(s)] => {
+                let total = code.value("zeros", Type::I64, Exp::Total(s), self.vars).into();
+                let flat = Type::array(vec![Dim::Size(total)], ty.prim());
+                let flat = code.zeros(&flat, self.vars);
+                code.value("zeros", ty.clone(), Exp::Unflatten(flat), self.vars)
             }
-        }
+            _ => code.zeros(ty, self.vars),
+        };
         out.append(&mut code.stms);
-        made.var().expect("an array has a dimension")
+        made
     }
 }
 
