@@ -17,7 +17,7 @@ use cranelift::prelude::*;
 use cranelift_codegen::ir::{BlockArg, FuncRef, Inst, MemFlagsData};
 use cranelift_module::Module;
 use par_ir::access::Facts;
-use par_ir::core::{At, Body, Exp, Lambda, Param, Stm};
+use par_ir::core::{At, Body, Exp, Lambda, Param, Repeat, Stm};
 use par_ir::cost::{Time, operators};
 use par_ir::effects::Effects;
 use par_ir::prim::PrimOp;
@@ -279,7 +279,7 @@ impl<'a> Emitter<'a> {
             }
             Exp::Call(f, xs) => self.call_local(*f, xs, stm.span)?,
             Exp::If { cond, then, other } => self.branch(cond, then, other)?,
-            Exp::Loop { params, form, body } => self.loop_stm(params, form, body)?,
+            Exp::Loop { params, form, body } => self.loop_stm(Repeat { params, form, body })?,
             _ => return Err("a kernel body contains an operation that is not scalar".into()),
         };
         self.bound.prims.extend(stm.pat.iter().map(|p| (p.var, p.ty.prim())));

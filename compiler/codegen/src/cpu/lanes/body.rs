@@ -12,7 +12,7 @@ use crate::cpu::absorbing;
 use crate::cpu::convert;
 use crate::cpu::emit::{Base, Result, args, arm_price};
 use cranelift::prelude::*;
-use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
+use par_ir::core::{At, Body, Exp, LoopForm, Param, Repeat, Stm};
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::ty::Atom;
 use par_ir::{Prim, Scalar, Var, tuning};
@@ -81,7 +81,7 @@ impl Group<'_, '_> {
                 vec![]
             }
             Exp::If { cond, then, other } => self.branch(cond, then, other, &stm.pat)?,
-            Exp::Loop { params, form, body } => self.repeat(params, form, body, &stm.pat)?,
+            Exp::Loop { params, form, body } => self.repeat(Repeat { params, form, body }, &stm.pat)?,
             _ => return Err("a kernel body contains an operation that is not scalar".into()),
         };
         self.e.bound.prims.extend(stm.pat.iter().map(|p| (p.var, p.ty.prim())));
@@ -345,13 +345,8 @@ impl Group<'_, '_> {
         Ok(self.gather_all(&joined, forms, &counts))
     }
 
-    fn repeat(
-        &mut self,
-        params: &[(Param, Atom)],
-        form: &LoopForm,
-        body: &Body,
-        results: &[Param],
-    ) -> Result<Vec<Lanes>> {
+    fn repeat(&mut self, of: Repeat, results: &[Param]) -> Result<Vec<Lanes>> {
+        let Repeat { params, form, body } = of;
         let bodies = match form {
             LoopForm::For { .. } => vec![body],
             LoopForm::While(cond) => vec![cond, body],

@@ -23,7 +23,7 @@ use crate::cpu::emit::{Emitter, Ends, Iteration, Result};
 use crate::cpu::fresh::Fresh;
 use cranelift::prelude::*;
 use par_ir::access::{Access, Facts};
-use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
+use par_ir::core::{At, Body, Exp, LoopForm, Repeat, Stm};
 use par_ir::ty::Atom;
 use par_ir::visit::Code;
 use par_ir::{Prim, Var};
@@ -50,13 +50,8 @@ struct Read {
 }
 
 /// How a loop's iterations are done in groups, if that is right and pays.
-pub fn iterations(
-    params: &[(Param, Atom)],
-    form: &LoopForm,
-    body: &Body,
-    fresh: &Fresh,
-    width: usize,
-) -> Option<Iterations> {
+pub fn iterations(of: Repeat, fresh: &Fresh, width: usize) -> Option<Iterations> {
+    let Repeat { params, form, body } = of;
     let LoopForm::For { index, prim: Prim::I64, .. } = form else { return None };
     if params.is_empty() || params.iter().any(|(p, _)| p.ty.is_scalar()) {
         return None;
@@ -168,10 +163,7 @@ impl Emitter<'_> {
                 (below, self.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, from, write))
             };
             let apart = self.b.ins().bor(below, above);
-            all = Some(match all {
-                Some(others) => self.b.ins().band(others, apart),
-                None => apart,
-            });
+            all = Some(all.map_or(apart, |others| self.b.ins().band(others, apart)));
         }
         Ok(all)
     }

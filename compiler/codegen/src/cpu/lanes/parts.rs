@@ -262,10 +262,7 @@ impl Emitter<'_> {
             let has_some = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThan, part, 0);
             let bytes = self.bytes_of(part, p, lanes);
             taken = self.b.ins().iadd(taken, bytes);
-            all = Some(match all {
-                Some(others) => self.b.ins().band(others, has_some),
-                None => has_some,
-            });
+            all = Some(all.map_or(has_some, |others| self.b.ins().band(others, has_some)));
         }
         Ok(all.map(|all| {
             let fits = self.b.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, taken, tuning::LANES_ROOM);

@@ -31,7 +31,7 @@ use crate::cpu::kernel::KernelInfo;
 use crate::free::for_each_use;
 use cranelift::prelude::*;
 use par_ir::access::Facts;
-use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::core::{Body, Exp, LoopForm, Repeat, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
@@ -109,16 +109,17 @@ impl Segments {
     }
 
     /// Of a loop that updates arrays and whose iterations are done in groups.
-    pub fn of_loop(e: &Emitter, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Option<Segments> {
-        let LoopForm::For { index, prim: Prim::I64, .. } = form else { return None };
+    pub fn of_loop(e: &Emitter, of: Repeat) -> Option<Segments> {
+        let LoopForm::For { index, prim: Prim::I64, .. } = of.form else { return None };
+        let params = of.params;
         if params.is_empty() || params.iter().any(|(p, _)| p.ty.is_scalar()) {
             return None;
         }
         let place = |v: &Var| e.bound.arrays.get(v).map(|a| a.address);
         let written: HashSet<Option<Value>> = params.iter().map(|(p, _)| place(&p.var)).collect();
         let is_fixed = |v: Var| place(&v).is_some_and(|a| !written.contains(&Some(a)));
-        Segments::new(*index, (e.fresh, e.facts), body, &is_fixed, &|body| {
-            iterations(params, form, body, e.fresh, e.width).is_some()
+        Segments::new(*index, (e.fresh, e.facts), of.body, &is_fixed, &|body| {
+            iterations(Repeat { body, ..of }, e.fresh, e.width).is_some()
         })
     }
 
