@@ -451,16 +451,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                         let results = group.elements(kernel, pos)?;
                         Ok((vec![], vec![group.keep(&values, cursor[0], &results[0], &results[1..])]))
                     };
-                    let ends = (start, end);
-                    (rest, cursor) =
-                        k.groups(
-                            plan,
-                            ends,
-                            (&[], &cursor),
-                            group,
-                            single,
-                            |_, _, state| Ok(state.to_vec()),
-                        )?;
+                    let finish = |_: &mut Group<'_, 'a>, _: &[Value], state: &[Value]| Ok(state.to_vec());
+                    (rest, cursor) = k.groups(plan, (start, end), (&[], &cursor), group, single, finish)?;
                 }
                 k.counted((rest, end), &cursor, single)
             })

@@ -1,7 +1,7 @@
 //! Loads, stores and calls.
 
 use super::codes;
-use super::inst::{Address, Inst, Source, Step, View, general, vector};
+use super::inst::{ARGUMENTS, Address, Inst, Source, Step, View, general, vector};
 use super::select::{Result, Select};
 use super::values::{class, int_view};
 use cranelift::prelude::*;
@@ -63,7 +63,6 @@ impl Select<'_> {
     }
 
     pub fn call(&mut self, inst: ir::Inst, func_ref: FuncRef) -> Result {
-        const GENERAL: [u8; 6] = [7, 6, 2, 1, 8, 9];
         let callee = &self.func.dfg.ext_funcs[func_ref];
         if let ExternalName::TestCase(name) = &callee.name {
             return self.own_operator(inst, name.raw());
@@ -83,7 +82,7 @@ impl Select<'_> {
         for (x, extension) in args.into_iter().zip(extensions) {
             let r = self.extended(x, extension)?;
             if r.class() == RegClass::Int {
-                let at = *GENERAL.get(general_at).ok_or("a call with many arguments")?;
+                let at = *ARGUMENTS.get(general_at).ok_or("a call with many arguments")?;
                 call.fixed_use(r, general(at), View::Q);
                 general_at += 1;
             } else {

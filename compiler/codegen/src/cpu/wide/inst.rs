@@ -299,6 +299,9 @@ pub struct Lowered {
     pub width: usize,
 }
 
+/// The registers of a function's first arguments that are integers.
+pub const ARGUMENTS: [u8; 6] = [7, 6, 2, 1, 8, 9];
+
 pub fn general(n: u8) -> PReg {
     PReg::new(n as usize, RegClass::Int)
 }

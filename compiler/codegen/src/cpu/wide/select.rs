@@ -3,7 +3,7 @@
 //! Blocks are walked backwards, uses before definitions: what nothing uses is not computed, and what only goes into an
 //! address, a comparison or an operand in memory is not computed by itself.
 
-use super::inst::{Arg, Block, Flow, Inst, Lowered, View, general, vector};
+use super::inst::{ARGUMENTS, Arg, Block, Flow, Inst, Lowered, View, general, vector};
 use super::values::class;
 pub use crate::Result;
 use cranelift_codegen::Context;
@@ -99,12 +99,11 @@ impl<'f> Select<'f> {
 
     /// The parameters of the function, which come in fixed registers.
     fn enter(&mut self, entry: &mut Block) -> Result {
-        const GENERAL: [u8; 6] = [7, 6, 2, 1, 8, 9];
         if self.func.signature.call_conv != CallConv::SystemV {
             return Err("a calling convention".into());
         }
         let mut inst = Inst::new();
-        let mut numbers = GENERAL.into_iter();
+        let mut numbers = ARGUMENTS.into_iter();
         for r in std::mem::take(&mut entry.params) {
             if r.class() != RegClass::Int {
                 return Err("a parameter that is no integer".into());

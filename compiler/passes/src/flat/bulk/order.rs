@@ -139,13 +139,7 @@ fn ends_use(kernel: &Stm, other: &Stm) -> bool {
 }
 
 /// Puts `stm` in the place of a pair.
-pub fn replace(
-    block: &mut Block,
-    (first, second): (usize, usize),
-    order: &Order,
-    stm: Stm,
-    fuser: &mut Fuser,
-) {
+fn replace(block: &mut Block, (first, second): (usize, usize), order: &Order, stm: Stm, fuser: &mut Fuser) {
     let sizes: Vec<Atom> = order.deferred.iter().filter_map(|i| checked_size(&block.stms[*i].op)).collect();
     let mut old: Vec<Option<Stm>> = std::mem::take(&mut block.stms).into_iter().map(Some).collect();
     let mut take = |i: usize| old[i].take();
