@@ -1,6 +1,6 @@
 //! Comparisons of lanes, choices by masks, and tests of masks.
 
-use super::codes::{self, Row};
+use super::codes::{self, Row, by_bytes};
 use super::inst::{Condition, Inst, Source, View};
 use super::select::{Result, Select};
 use cranelift::prelude::*;
@@ -9,15 +9,15 @@ use cranelift_codegen::ir::{self, InstructionData, Opcode};
 use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 
+const EQUAL: [Row; 4] = [codes::PCMPEQB, codes::PCMPEQW, codes::PCMPEQD, codes::PCMPEQQ];
+
 impl Select<'_> {
     pub fn compare_lanes(&mut self, d: VReg, ty: Type, [x, y]: [ir::Value; 2], cond: IntCC) -> Result {
         let view = self.view(ty);
-        let (equal, greater, least) = match ty.lane_type() {
-            types::I8 => (codes::PCMPEQB, codes::PCMPGTB, codes::PMINUB),
-            types::I16 => (codes::PCMPEQW, codes::PCMPGTW, codes::PMINUW),
-            types::I32 => (codes::PCMPEQD, codes::PCMPGTD, codes::PMINUD),
-            _ => (codes::PCMPEQQ, codes::PCMPGTQ, codes::PMINUQ),
-        };
+        let greater = [codes::PCMPGTB, codes::PCMPGTW, codes::PCMPGTD, codes::PCMPGTQ];
+        let least = [codes::PMINUB, codes::PMINUW, codes::PMINUD, codes::PMINUQ];
+        let [equal, greater, least] =
+            [EQUAL, greater, least].map(|rows| by_bytes(ty.lane_type().bytes(), rows));
         use IntCC::*;
         // x > y as y < x, and what is left as the opposite of something.
         let (x, y, cond) = match cond {
@@ -135,13 +135,7 @@ impl Select<'_> {
             // The carry flag: all bits are set.
             return Ok(Condition::BELOW);
         }
-        let row = match ty.lane_type().bytes() {
-            1 => codes::PCMPEQB,
-            2 => codes::PCMPEQW,
-            4 => codes::PCMPEQD,
-            _ => codes::PCMPEQQ,
-        };
-        let code = self.row(row, ty)?;
+        let code = self.row(by_bytes(ty.lane_type().bytes(), EQUAL), ty)?;
         let view = self.view(ty);
         let x = self.reg(x)?;
         let (zero, empty) = (self.zero(), self.fresh(RegClass::Float));

@@ -37,13 +37,8 @@ impl Select<'_> {
             self.masks[v] = Some(next);
             return Ok(next);
         }
-        let row = match lane {
-            1 => codes::PMOVB2M,
-            2 => codes::PMOVW2M,
-            4 => codes::PMOVD2M,
-            _ => codes::PMOVQ2M,
-        };
-        let code = row.at(View::Z).ok_or("a mask")?;
+        let rows = [codes::PMOVB2M, codes::PMOVW2M, codes::PMOVD2M, codes::PMOVQ2M];
+        let code = codes::by_bytes(lane, rows).at(View::Z).ok_or("a mask")?;
         let (d, x) = (self.fresh(RegClass::Vector), self.reg(v)?);
         self.make(code, (d, View::K), &[Read::In(x, View::Z)]);
         Ok(d)
@@ -273,13 +268,8 @@ impl Select<'_> {
 
     /// All bits of the lanes whose bits are set.
     fn vector_of_mask(&mut self, d: VReg, k: VReg, lane: u32) -> Result {
-        let row = match lane {
-            1 => codes::PMOVM2B,
-            2 => codes::PMOVM2W,
-            4 => codes::PMOVM2D,
-            _ => codes::PMOVM2Q,
-        };
-        self.spread(row.at(View::Z).ok_or("a vector of a mask")?, d, k);
+        let rows = [codes::PMOVM2B, codes::PMOVM2W, codes::PMOVM2D, codes::PMOVM2Q];
+        self.spread(codes::by_bytes(lane, rows).at(View::Z).ok_or("a vector of a mask")?, d, k);
         Ok(())
     }
 

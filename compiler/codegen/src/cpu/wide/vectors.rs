@@ -334,13 +334,8 @@ impl Select<'_> {
     /// The same scalar in all lanes.
     pub fn splat(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
         let (view, lane) = (self.view(ty), ty.lane_type());
-        let row = match lane.bytes() {
-            1 => codes::PBROADCASTB,
-            2 => codes::PBROADCASTW,
-            4 => codes::PBROADCASTD,
-            _ => codes::PBROADCASTQ,
-        };
-        let code = self.row(row, ty)?;
+        let rows = [codes::PBROADCASTB, codes::PBROADCASTW, codes::PBROADCASTD, codes::PBROADCASTQ];
+        let code = self.row(codes::by_bytes(lane.bytes(), rows), ty)?;
         let first = match self.read_here(x)? {
             Some(address) => Source::Mem(address),
             None => Source::Reg(self.in_vector(x)?),
@@ -450,45 +445,28 @@ impl Select<'_> {
 fn binary(opcode: Opcode, lane: Type) -> Option<Row> {
     use Opcode::*;
     use codes::*;
-    Some(match (opcode, lane) {
-        (Fadd, types::F32) => ADDPS,
-        (Fadd, _) => ADDPD,
-        (Fsub, types::F32) => SUBPS,
-        (Fsub, _) => SUBPD,
-        (Fmul, types::F32) => MULPS,
-        (Fmul, _) => MULPD,
-        (Fdiv, types::F32) => DIVPS,
-        (Fdiv, _) => DIVPD,
-        (Iadd, types::I8) => PADDB,
-        (Iadd, types::I16) => PADDW,
-        (Iadd, types::I32) => PADDD,
-        (Iadd, types::I64) => PADDQ,
-        (Isub, types::I8) => PSUBB,
-        (Isub, types::I16) => PSUBW,
-        (Isub, types::I32) => PSUBD,
-        (Isub, types::I64) => PSUBQ,
-        (Imul, types::I16) => PMULLW,
-        (Imul, types::I32) => PMULLD,
-        (Imul, types::I64) => PMULLQ,
-        (Band, _) => AND,
-        (Bor, _) => OR,
-        (Bxor, _) => XOR,
-        (Smin, types::I8) => PMINSB,
-        (Smin, types::I16) => PMINSW,
-        (Smin, types::I32) => PMINSD,
-        (Smin, types::I64) => PMINSQ,
-        (Smax, types::I8) => PMAXSB,
-        (Smax, types::I16) => PMAXSW,
-        (Smax, types::I32) => PMAXSD,
-        (Smax, types::I64) => PMAXSQ,
-        (Umin, types::I8) => PMINUB,
-        (Umin, types::I16) => PMINUW,
-        (Umin, types::I32) => PMINUD,
-        (Umin, types::I64) => PMINUQ,
-        (Umax, types::I8) => PMAXUB,
-        (Umax, types::I16) => PMAXUW,
-        (Umax, types::I32) => PMAXUD,
-        (Umax, types::I64) => PMAXUQ,
+    let float = |single, double| if lane == types::F32 { single } else { double };
+    let int = |rows| by_bytes(lane.bytes(), rows);
+    Some(match opcode {
+        Fadd => float(ADDPS, ADDPD),
+        Fsub => float(SUBPS, SUBPD),
+        Fmul => float(MULPS, MULPD),
+        Fdiv => float(DIVPS, DIVPD),
+        Iadd => int([PADDB, PADDW, PADDD, PADDQ]),
+        Isub => int([PSUBB, PSUBW, PSUBD, PSUBQ]),
+        Imul => match lane {
+            types::I16 => PMULLW,
+            types::I32 => PMULLD,
+            types::I64 => PMULLQ,
+            _ => return None,
+        },
+        Band => AND,
+        Bor => OR,
+        Bxor => XOR,
+        Smin => int([PMINSB, PMINSW, PMINSD, PMINSQ]),
+        Smax => int([PMAXSB, PMAXSW, PMAXSD, PMAXSQ]),
+        Umin => int([PMINUB, PMINUW, PMINUD, PMINUQ]),
+        Umax => int([PMAXUB, PMAXUW, PMAXUD, PMAXUQ]),
         _ => return None,
     })
 }
