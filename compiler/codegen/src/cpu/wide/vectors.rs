@@ -74,7 +74,10 @@ impl Select<'_> {
             }
             Opcode::Band => {
                 if let Some((x, y)) = self.without(x, y).or_else(|| self.without(y, x)) {
-                    return self.apply(codes::ANDN, d, ty, [y, x]);
+                    let code = self.row(codes::ANDN, ty)?;
+                    let (x, y) = (self.source(x)?, self.reg(y)?);
+                    self.three(code, self.view(ty), d, y, x);
+                    return Ok(());
                 }
             }
             _ => {}
