@@ -300,10 +300,8 @@ impl Generator<'_> {
                 self.write(&places[0], view.var.into(), out)?;
                 self.aliases(new, out);
             }
-            Exp::Prim(..) | Exp::Check { .. } | Exp::Index(..) | Exp::Slice { .. } => {
-                out.stms.push(stm.clone())
-            }
-            Exp::Iota(_) | Exp::Replicate(..) => out.stms.push(stm.clone()),
+            Exp::Prim(..) | Exp::Check { .. } | Exp::Iota(_) => out.stms.push(stm.clone()),
+            Exp::Index(..) | Exp::Slice { .. } | Exp::Replicate(..) => out.stms.push(stm.clone()),
             Exp::Call(..) if stm.pat.iter().all(|p| p.ty.is_scalar()) => out.stms.push(stm.clone()),
             _ => return None,
         }
