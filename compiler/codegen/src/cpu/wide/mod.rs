@@ -26,6 +26,7 @@ mod inst;
 mod masked;
 mod masks;
 mod own;
+mod resize;
 mod scalar;
 mod select;
 mod shapes;

@@ -14,7 +14,7 @@ use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 
 /// Half of a vector.
-fn half(view: View) -> View {
+pub fn half(view: View) -> View {
     if view == View::Z { View::Y } else { View::X }
 }
 
@@ -216,22 +216,6 @@ impl Select<'_> {
         Ok(())
     }
 
-    /// The lanes of two vectors at half their width.
-    pub fn narrow_lanes(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value, y: ir::Value) -> Result {
-        let row = match (opcode, self.ty(x).lane_type()) {
-            (Opcode::Snarrow, types::I16) => codes::PACKSSWB,
-            (Opcode::Snarrow, types::I32) => codes::PACKSSDW,
-            (Opcode::Unarrow, types::I16) => codes::PACKUSWB,
-            (Opcode::Unarrow, types::I32) => codes::PACKUSDW,
-            _ => return Err(format!("{opcode}.{ty}")),
-        };
-        let code = self.row(row, ty)?;
-        let (x, y) = (self.reg(x)?, self.source(y)?);
-        let packed = if self.bytes_of(ty) == 16 { d } else { self.fresh(RegClass::Float) };
-        self.three(code, self.view(ty), packed, x, y);
-        self.unpack(d, packed, ty)
-    }
-
     pub fn vector_unary(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result {
         let (view, lane) = (self.view(ty), ty.lane_type());
         let double = lane == types::F64;
@@ -376,44 +360,22 @@ impl Select<'_> {
         Ok(())
     }
 
-    pub fn widen(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result {
-        let row = match (opcode, ty.lane_type()) {
-            (Opcode::SwidenLow | Opcode::SwidenHigh, types::I16) => codes::PMOVSXBW,
-            (Opcode::SwidenLow | Opcode::SwidenHigh, types::I32) => codes::PMOVSXWD,
-            (Opcode::SwidenLow | Opcode::SwidenHigh, _) => codes::PMOVSXDQ,
-            (_, types::I16) => codes::PMOVZXBW,
-            (_, types::I32) => codes::PMOVZXWD,
-            _ => codes::PMOVZXDQ,
-        };
-        self.widened_half(row, opcode, d, ty, x)
-    }
-
-    /// An operator on the lower or upper half of a vector, whose lanes it makes longer.
-    fn widened_half(&mut self, row: Row, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result {
-        let source = match opcode {
-            Opcode::SwidenLow | Opcode::UwidenLow => self.source(x)?,
-            _ => {
-                let x = self.reg(x)?;
-                Source::Reg(self.upper(x, ty))
-            }
-        };
-        let (code, view) = (self.row(row, ty)?, self.view(ty));
-        self.two(code, (d, view), (source, half(view)));
-        Ok(())
-    }
-
     pub fn lanes_from_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
         if ty.lane_type() == types::F32 {
             return self.unary(codes::CVTDQ2PS, d, ty, x);
         }
         // Numbers of 64 bits that were 32 before.
-        match self.definition(self.root(x)) {
-            Some(InstructionData::Unary {
-                opcode: opcode @ (Opcode::SwidenLow | Opcode::SwidenHigh),
-                arg,
-            }) => self.widened_half(codes::CVTDQ2PD, opcode, d, ty, arg),
-            _ => Err("a conversion from 64 bits".into()),
-        }
+        let source = match self.definition(self.root(x)) {
+            Some(InstructionData::Unary { opcode: Opcode::SwidenLow, arg }) => self.source(arg)?,
+            Some(InstructionData::Unary { opcode: Opcode::SwidenHigh, arg }) => {
+                let x = self.reg(arg)?;
+                Source::Reg(self.upper(x, ty))
+            }
+            _ => return Err("a conversion from 64 bits".into()),
+        };
+        let (code, view) = (self.row(codes::CVTDQ2PD, ty)?, self.view(ty));
+        self.two(code, (d, view), (source, half(view)));
+        Ok(())
     }
 
     /// Floats towards zero, the nearest integer if that is too far away, and 0 of no number.

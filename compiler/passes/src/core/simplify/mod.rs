@@ -19,6 +19,7 @@ mod dead;
 mod env;
 mod forward;
 mod gather;
+mod linear;
 mod loops;
 pub(crate) mod prim;
 mod range;

@@ -11,7 +11,7 @@
 //! On floats only what keeps every bit is done: `x * 1` is `x`, but `x + 0` is not (x may be -0).
 
 use super::env::Env;
-use super::range;
+use super::{linear, range};
 use par_ir::core::Exp;
 use par_ir::prim::{BinOp, CmpOp, PrimOp, UnOp};
 use par_ir::ty::Atom;
@@ -63,7 +63,8 @@ fn integer(env: &Env, op: BinOp, p: Prim, x: Atom, y: Atom) -> Option<Exp> {
     {
         return Some(Exp::Atom(if less == (op == Min) { x } else { y }));
     }
-    identity(op, p, x, y).map(Exp::Atom).or_else(|| reassociate(env, op, p, x, y))
+    let exp = identity(op, p, x, y).map(Exp::Atom).or_else(|| product(env, op, p, x, y));
+    exp.or_else(|| linear::simplify(env, op, p, x, y))
 }
 
 /// Identities that leave an operand or a constant.
@@ -83,46 +84,14 @@ fn identity(op: BinOp, p: Prim, x: Atom, y: Atom) -> Option<Atom> {
     })
 }
 
-/// `x + (n - x)` and `n - (n - x)`; then what [`reassociate_left`] does.
-fn reassociate(env: &Env, op: BinOp, p: Prim, x: Atom, y: Atom) -> Option<Exp> {
-    match (op, env.def_of(y)) {
-        (BinOp::Add, Some(Exp::Prim(PrimOp::Bin(BinOp::Sub, q), ab))) if *q == p && ab[1] == x => {
-            Some(Exp::Atom(ab[0]))
-        }
-        (BinOp::Sub, Some(Exp::Prim(PrimOp::Bin(BinOp::Sub, q), ab))) if *q == p && ab[0] == x => {
-            Some(Exp::Atom(ab[1]))
-        }
-        _ => reassociate_left(env, op, p, x, y),
-    }
-}
-
-/// `(x + c) + d`, `(x * c) * d`, `(x + y) - x`: wrapping arithmetic is a ring.
-fn reassociate_left(env: &Env, op: BinOp, p: Prim, x: Atom, y: Atom) -> Option<Exp> {
-    let Some(Exp::Prim(PrimOp::Bin(inner, q), ab)) = env.def_of(x) else { return None };
-    if *q != p {
-        return None;
-    }
-    let (a, b) = (ab[0], ab[1]);
-    let fold = |op: BinOp, c, d| PrimOp::Bin(op, p).eval(&[c, d]);
-    let zero = Scalar::zero(p);
-    let add = |c| match c == zero {
-        true => Some(Exp::Atom(a)),
-        false => Some(Exp::Prim(PrimOp::Bin(BinOp::Add, p), vec![a, Atom::Const(c)])),
-    };
-    match (inner, constant_of(b), op, constant_of(y)) {
-        (BinOp::Add, _, BinOp::Sub, _) if y == a => Some(Exp::Atom(b)),
-        (BinOp::Add, _, BinOp::Sub, _) if y == b => Some(Exp::Atom(a)),
-        (BinOp::Sub, _, BinOp::Add, _) if y == b => Some(Exp::Atom(a)),
-        (BinOp::Add, Some(c), BinOp::Add, Some(d)) => add(fold(BinOp::Add, c, d)),
-        (BinOp::Add, Some(c), BinOp::Sub, Some(d)) => add(fold(BinOp::Sub, c, d)),
-        (BinOp::Sub, Some(c), BinOp::Add, Some(d)) => add(fold(BinOp::Sub, d, c)),
-        (BinOp::Sub, Some(c), BinOp::Sub, Some(d)) => add(fold(BinOp::Sub, fold(BinOp::Sub, zero, c), d)),
-        (BinOp::Mul, Some(c), BinOp::Mul, Some(d)) => {
-            let c = Atom::Const(fold(BinOp::Mul, c, d));
-            Some(Exp::Prim(PrimOp::Bin(BinOp::Mul, p), vec![a, c]))
-        }
-        _ => None,
-    }
+/// `(x * c) * d`: wrapping arithmetic is a ring.
+fn product(env: &Env, op: BinOp, p: Prim, x: Atom, y: Atom) -> Option<Exp> {
+    let Some(Exp::Prim(PrimOp::Bin(BinOp::Mul, q), ab)) = env.def_of(x) else { return None };
+    let constants = [constant_of(ab[1])?, constant_of(y)?];
+    (op == BinOp::Mul && *q == p).then(|| {
+        let c = Atom::Const(PrimOp::Bin(BinOp::Mul, p).eval(&constants));
+        Exp::Prim(PrimOp::Bin(BinOp::Mul, p), vec![ab[0], c])
+    })
 }
 
 fn boolean(op: BinOp, x: Atom, y: Atom) -> Option<Atom> {
