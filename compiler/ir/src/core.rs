@@ -392,6 +392,9 @@ impl At {
     }
 }
 
+/// The rows that an operator goes over: how many, of which arrays, and the code of one.
+pub type Rows<'r> = (Atom, &'r [Var], &'r Lambda);
+
 /// The parts of an [`Exp::Loop`].
 #[derive(Clone, Copy, Debug)]
 pub struct Repeat<'l> {

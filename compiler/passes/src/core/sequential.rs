@@ -14,7 +14,7 @@
 //! loops nevertheless.
 
 use par_ir::build::Statements;
-use par_ir::core::{Body, Exp, Lambda, Param, Program, Schedule, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Program, Rows, Schedule, Stm};
 use par_ir::loops::{self, Loop, update};
 use par_ir::prim::BinOp;
 use par_ir::stack::deeper;
@@ -69,7 +69,7 @@ impl Rewriter<'_> {
         true
     }
 
-    fn map(&mut self, stm: &Stm, rows: (Atom, &[Var], &Lambda), out: &mut Vec<Stm>) {
+    fn map(&mut self, stm: &Stm, rows: Rows, out: &mut Vec<Stm>) {
         let dests: Vec<Var> = stm.pat.iter().map(|p| self.filled(&p.ty, stm.span, out)).collect();
         self.rows_into(&stm.pat, &dests, rows, &[], stm.span, out);
     }
@@ -79,7 +79,7 @@ impl Rewriter<'_> {
         &mut self,
         pat: &[Param],
         dests: &[Var],
-        (width, inputs, lam): (Atom, &[Var], &Lambda),
+        (width, inputs, lam): Rows,
         at: &[Atom],
         span: Span,
         out: &mut Vec<Stm>,
@@ -124,7 +124,7 @@ impl Rewriter<'_> {
     fn fold(
         &mut self,
         stm: &Stm,
-        (width, inputs, lam): (Atom, &[Var], &Lambda),
+        (width, inputs, lam): Rows,
         (op, neutral): (&Lambda, &[Atom]),
         exclusive: Option<bool>,
         out: &mut Vec<Stm>,
@@ -150,7 +150,7 @@ impl Rewriter<'_> {
         out.push(rows.finish(width, pat, results));
     }
 
-    fn filter(&mut self, stm: &Stm, (width, inputs, lam): (Atom, &[Var], &Lambda), out: &mut Vec<Stm>) {
+    fn filter(&mut self, stm: &Stm, (width, inputs, lam): Rows, out: &mut Vec<Stm>) {
         let full = |p: &Param| Type::array(vec![Dim::Size(width)], p.ty.prim());
         let all: Vec<Param> =
             stm.pat[1..].iter().map(|p| Param { var: self.vars.fresh_like(p.var), ty: full(p) }).collect();
@@ -187,7 +187,7 @@ impl Rewriter<'_> {
         &mut self,
         stm: &Stm,
         dests: &[Var],
-        (width, inputs, lam): (Atom, &[Var], &Lambda),
+        (width, inputs, lam): Rows,
         op: Option<&Lambda>,
         out: &mut Vec<Stm>,
     ) {

@@ -14,7 +14,7 @@ use super::kernel::{Group, Operator};
 use super::nest::{FDim, LevelId, Step};
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
-use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Rows, Schedule, Stm};
 use par_ir::flat::{self, KernelKind, Ty};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Prim, PrimOp, Type, Var};
@@ -32,11 +32,7 @@ impl Flattener<'_> {
     }
 
     /// Enters a lambda: the new level, with its statements flattened and the group left open.
-    pub fn enter_rows(
-        &mut self,
-        level: LevelId,
-        (width, inputs, lam): (Atom, &[Var], &Lambda),
-    ) -> Result<(LevelId, Vec<Rep>)> {
+    pub fn enter_rows(&mut self, level: LevelId, (width, inputs, lam): Rows) -> Result<(LevelId, Vec<Rep>)> {
         let width = self.ex(width);
         let child = self.enter(level, &width);
         self.bind_rows(child, inputs, &lam.params);

@@ -5,7 +5,7 @@ use super::ex::Ex;
 use super::nest::LevelId;
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
-use par_ir::core::{At, Exp, Lambda, Param, Stm};
+use par_ir::core::{At, Exp, Param, Rows, Stm};
 use par_ir::flat::{self, KernelKind, Op, Out, Ty};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Dim, Prim, PrimOp, Type, Var};
@@ -190,7 +190,7 @@ impl Flattener<'_> {
         level: LevelId,
         stm: &Stm,
         dests: &[Var],
-        rows: (Atom, &[Var], &Lambda),
+        rows: Rows,
         kind: impl FnOnce(&mut Self, Vec<Var>) -> Result<KernelKind>,
     ) -> Result {
         let targets = self.destinations(level, dests);

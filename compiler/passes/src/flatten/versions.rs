@@ -22,7 +22,7 @@ use super::sequential::sequential_version;
 use super::split::is_bound_in;
 use super::windows::{is_nest_of_windows, is_window};
 use super::{Ex, Flattener, Result, Versions};
-use par_ir::core::{Body, Exp, Lambda, Param, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Rows, Stm};
 use par_ir::flat::{self, KernelKind, Op, Ty, VersionChoice};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::tiny::Tiny;
@@ -47,7 +47,7 @@ impl Flattener<'_> {
     pub fn nest(
         &mut self,
         level: LevelId,
-        (width, inputs, lam): (Atom, &[Var], &Lambda),
+        (width, inputs, lam): Rows,
         span: Span,
     ) -> Result<(LevelId, Vec<Rep>)> {
         let other =
@@ -121,7 +121,7 @@ impl Flattener<'_> {
     fn both(
         &mut self,
         level: LevelId,
-        (width, inputs, lam): (Atom, &[Var], &Lambda),
+        (width, inputs, lam): Rows,
         sequential: &Lambda,
         (lengths, least, longest): (&[Length], i64, Longest),
         span: Span,

@@ -7,7 +7,7 @@ mod operators;
 
 use par_ir::alias::updated_by;
 use par_ir::build::Statements;
-use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Repeat, Stm};
+use par_ir::core::{At, Body, Exp, LoopForm, Param, Repeat, Rows, Stm};
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Type, Var, Vars};
@@ -43,9 +43,6 @@ impl Region {
 
 /// Where arrays are written, and those that get new buffers.
 type Places = (Vec<Region>, Vec<(Param, Var)>);
-
-/// The rows that an operator goes over.
-type Rows<'s> = (Atom, &'s [Var], &'s Lambda);
 
 struct Generator<'v> {
     vars: &'v mut Vars,

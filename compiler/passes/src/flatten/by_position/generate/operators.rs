@@ -1,9 +1,9 @@
 //! Each kind of operator as a loop, and loops and branches that write to buffers.
 
-use super::{Generator, Region, Rows};
+use super::{Generator, Region};
 use par_ir::alias::root;
 use par_ir::build::Statements;
-use par_ir::core::{Body, Exp, Lambda, Param, Repeat, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Repeat, Rows, Stm};
 use par_ir::loops::{self, Loop};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::{Atom, Dim, Prim, Span, Type, Var};
