@@ -11,3 +11,9 @@ pub mod free;
 mod partition;
 pub mod plan;
 pub mod work;
+
+/// A construct that there is no code for: text for the developer, since flattening makes none.
+pub type Unsupported = String;
+
+/// What is compiled, unless there is no code for it.
+pub type Result<T = ()> = std::result::Result<T, Unsupported>;

@@ -392,6 +392,20 @@ impl At {
     }
 }
 
+/// The rows that an operator goes over: how many, of which arrays, and the code of one.
+pub type Rows<'r> = (Atom, &'r [Var], &'r Lambda);
+
+/// The parts of an [`Exp::Loop`].
+#[derive(Clone, Copy, Debug)]
+pub struct Repeat<'l> {
+    /// The state, with its values before the first iteration.
+    pub params: &'l [(Param, Atom)],
+    /// How often.
+    pub form: &'l LoopForm,
+    /// The next state.
+    pub body: &'l Body,
+}
+
 /// How a loop repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoopForm {

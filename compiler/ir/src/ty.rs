@@ -190,6 +190,14 @@ impl Type {
         self.dims.len()
     }
 
+    /// Size of the outermost dimension of an array.
+    pub fn rows(&self) -> Atom {
+        match self.dims[0] {
+            Dim::Size(n) => n,
+            Dim::Seg(_) => unreachable!("outermost dimensions are sizes"),
+        }
+    }
+
     /// A scalar of primitive type, or an accumulator, which has no dimensions either.
     pub fn is_scalar(&self) -> bool {
         self.dims.is_empty()

@@ -14,7 +14,7 @@
 //! The processor does not foresee where a row of a few elements ends. What is written beyond a row's end is in the next rows, which are written after that.
 //! Bodies only compute: what they would read there might not be theirs.
 
-use super::emit::{Unsupported, args};
+use super::emit::{Ends, Result, args};
 use super::kernel::{KernelEmitter, KernelInfo};
 use super::lanes::{self, Plan};
 use super::outputs::Target;
@@ -50,10 +50,10 @@ fn is_harmless(body: &Body, statements: &mut usize) -> bool {
 
 impl KernelEmitter<'_, '_, '_> {
     /// A map over rows, of which the short ones are written ahead; where they would not be groups otherwise all of them, but for the last.
-    pub fn map_ahead(&mut self, targets: &[Target]) -> Result<(), Unsupported> {
+    pub fn map_ahead(&mut self, targets: &[Target]) -> Result {
         let hi = self.params[4];
         let plan = lanes::ahead(self.info.kernel, self.e.width);
-        self.rows(&[], |k, _, start, end, _| {
+        self.each_row(|k, _, (start, end)| {
             let [ahead, whole, done] = [(); 3].map(|()| k.e.b.create_block());
             let rest = k.e.b.append_block_param(whole, types::I64);
             let most = plan.as_ref().map_or(tuning::AHEAD, Plan::positions);
@@ -80,9 +80,8 @@ impl KernelEmitter<'_, '_, '_> {
             k.map_in_strips(targets, (rest, end))?;
             k.e.b.ins().jump(done, &[]);
             k.e.b.switch_to_block(done);
-            Ok(vec![])
-        })?;
-        Ok(())
+            Ok(())
+        })
     }
 
     /// A group whatever the length of the row, and further ones up to its end; of a row that is not short the usual ones, if there are such, which may take all
@@ -91,9 +90,9 @@ impl KernelEmitter<'_, '_, '_> {
         &mut self,
         plan: &Plan,
         targets: &[Target],
-        (start, end): (Value, Value),
+        (start, end): Ends,
         (whole, done): (Block, Block),
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         self.group_ahead(plan, targets, start, whole)?;
         let second = self.e.b.ins().iadd_imm_s(start, plan.positions());
         let [more, again] = [(); 2].map(|()| self.e.b.create_block());
@@ -108,21 +107,11 @@ impl KernelEmitter<'_, '_, '_> {
             self.e.b.ins().jump(again, &[]);
         }
         self.e.b.switch_to_block(again);
-        self.counted_by(plan.positions(), second, end, &[], |k, pos, _| {
-            k.group_ahead(plan, targets, pos, whole)?;
-            Ok(vec![])
-        })?;
-        Ok(())
+        self.each((second, end), plan.positions(), |k, pos| k.group_ahead(plan, targets, pos, whole))
     }
 
     /// All positions of a group; where it is left, what there is of the row from there on is as before.
-    fn group_ahead(
-        &mut self,
-        plan: &Plan,
-        targets: &[Target],
-        pos: Value,
-        whole: Block,
-    ) -> Result<(), Unsupported> {
+    fn group_ahead(&mut self, plan: &Plan, targets: &[Target], pos: Value, whole: Block) -> Result {
         let kernel = self.info.kernel;
         let [left, next] = [(); 2].map(|()| self.e.b.create_block());
         self.e.group(plan, left, |group| {

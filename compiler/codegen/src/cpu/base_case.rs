@@ -7,7 +7,7 @@
 //! r = call f x                                 r = if x == 0 then 1 else call f x
 //! ```
 
-use super::emit::{Base, Emitter, Unsupported, args, arm_price, clif_type};
+use super::emit::{Base, Emitter, Result, Values, args, arm_price, clif_type};
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Fun, FunId, Param, Stm};
 use par_ir::tuning;
@@ -96,7 +96,7 @@ impl Emitter<'_> {
         (f, base_case): (FunId, &BaseCase),
         operands: &[Value],
         span: Span,
-    ) -> Result<Vec<Value>, Unsupported> {
+    ) -> Result<Values> {
         // The function may be the one that is emitted, whose variables have values of their own here.
         let params: Vec<Param> = self.parameters(f).into_iter().map(|(_, p)| p).collect();
         let mut names: Vec<Var> = params.iter().map(|p| p.var).collect();
@@ -120,7 +120,7 @@ impl Emitter<'_> {
     }
 
     /// Goes to `join` with results, or to `more`.
-    fn way(&mut self, way: &Way, more: Block, join: Block) -> Result<(), Unsupported> {
+    fn way(&mut self, way: &Way, more: Block, join: Block) -> Result {
         match way {
             Way::Goes => _ = self.b.ins().jump(more, &[]),
             Way::Ends(body) => {

@@ -1,6 +1,6 @@
 //! Checks and cancellation: early exits of a function.
 
-use super::emit::{Emitter, Unsupported, output};
+use super::emit::{Emitter, Result, output};
 use super::frame::Word;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::MemFlagsData;
@@ -31,13 +31,7 @@ impl Exits {
 }
 
 impl Emitter<'_> {
-    pub fn check_stm(
-        &mut self,
-        cond: &Atom,
-        kind: &CheckKind,
-        args: &[Atom],
-        span: Span,
-    ) -> Result<(), Unsupported> {
+    pub fn check_stm(&mut self, cond: &Atom, kind: &CheckKind, args: &[Atom], span: Span) -> Result {
         let values = self.atoms(args)?;
         let cond = match self.ranges.checked(cond, kind, args) {
             Some(_) => self.b.ins().icmp(IntCC::UnsignedLessThan, values[0], values[1]),
@@ -54,15 +48,13 @@ impl Emitter<'_> {
         args: &[Atom],
         values: &[Value],
         span: Span,
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         if let Some(escape) = self.exits.escape {
-            let ok = self.b.create_block();
-            self.b.ins().brif(cond, ok, &[], escape, &[]);
-            self.b.switch_to_block(ok);
+            self.go_on_if(cond, escape, &[]);
             return Ok(());
         }
         let number = self.checks.len() as i64;
-        let prims: Vec<Prim> = args.iter().map(|a| self.prim_of(a)).collect::<Result<_, _>>()?;
+        let prims: Vec<Prim> = args.iter().map(|a| self.prim_of(a)).collect::<Result<_>>()?;
         self.checks.push(KernelCheck { kind: kind.clone(), args: prims.clone(), span });
         let (ok, failed) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(failed);
@@ -80,7 +72,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn prim_of(&self, a: &Atom) -> Result<Prim, Unsupported> {
+    fn prim_of(&self, a: &Atom) -> Result<Prim> {
         match a {
             Atom::Const(c) => Ok(c.prim()),
             Atom::Var(v) => self.bound.prims.get(v).copied().ok_or_else(|| format!("v_{} has no type", v.0)),

@@ -11,12 +11,13 @@ use super::import::Imports;
 use super::local::Calls;
 use super::ranges::Ranges;
 use super::scatter::reads;
+pub use crate::Result;
 use crate::work;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{BlockArg, FuncRef, Inst, MemFlagsData};
 use cranelift_module::Module;
 use par_ir::access::Facts;
-use par_ir::core::{At, Body, Exp, Lambda, Param, Stm};
+use par_ir::core::{At, Body, Exp, Lambda, Param, Repeat, Stm};
 use par_ir::cost::{Time, operators};
 use par_ir::effects::Effects;
 use par_ir::prim::PrimOp;
@@ -28,8 +29,16 @@ use par_runtime::plan::{ErrorRecord, KernelCheck, SCATTERS};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::mem::offset_of;
 
-/// A body that cannot be compiled: text for the developer, since flattening makes none.
-pub type Unsupported = String;
+/// Scalars in registers.
+pub type Values = Vec<Value>;
+
+/// The first position or number of a range, and the one behind the last.
+pub type Ends = (Value, Value);
+
+/// Code of an iteration: from a number and the state before it to the state after it.
+pub trait Iteration<E>: FnOnce(&mut E, Value, &[Value]) -> Result<Values> {}
+
+impl<E, F: FnOnce(&mut E, Value, &[Value]) -> Result<Values>> Iteration<E> for F {}
 
 /// Where an array starts, and its element type.
 #[derive(Clone, Copy)]
@@ -149,7 +158,7 @@ impl<'a> Emitter<'a> {
         self.b.ins().iconst(types::I64, x)
     }
 
-    pub fn atom(&mut self, a: &Atom) -> Result<Value, Unsupported> {
+    pub fn atom(&mut self, a: &Atom) -> Result<Value> {
         match a {
             Atom::Const(c) => Ok(self.constant(*c)),
             Atom::Var(v) => match (self.bound.scalars.get(v), self.bound.invariants.get(v)) {
@@ -160,12 +169,12 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    pub fn atoms(&mut self, xs: &[Atom]) -> Result<Vec<Value>, Unsupported> {
+    pub fn atoms(&mut self, xs: &[Atom]) -> Result<Values> {
         xs.iter().map(|x| self.atom(x)).collect()
     }
 
     /// The statements of a body, and its results.
-    pub fn body(&mut self, body: &Body) -> Result<Vec<Value>, Unsupported> {
+    pub fn body(&mut self, body: &Body) -> Result<Values> {
         self.stms(&body.stms)?;
         let mut results = Vec::with_capacity(body.results.len());
         for a in &body.results {
@@ -184,7 +193,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// `new` is a version of the array `old`, in the same place.
-    pub fn same_place(&mut self, new: Var, old: &Atom) -> Result<(), Unsupported> {
+    pub fn same_place(&mut self, new: Var, old: &Atom) -> Result {
         let base = old.var().and_then(|v| self.bound.arrays.get(&v)).copied();
         self.own(new, base.ok_or("an array of a loop or branch is not bound")?);
         Ok(())
@@ -193,7 +202,7 @@ impl<'a> Emitter<'a> {
     /// A body that may run any number of times per element. What it does is counted here; what the outermost body does
     /// is the same for all elements, and the launch counts it. Code that is to count must take this way for every arm
     /// and iteration that the program takes, and for no other: no arm computed for nothing, no iteration of other lanes.
-    pub fn inner(&mut self, body: &Body) -> Result<Vec<Value>, Unsupported> {
+    pub fn inner(&mut self, body: &Body) -> Result<Values> {
         self.count(work::of_body(body));
         self.body(body)
     }
@@ -238,28 +247,23 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    pub fn stms(&mut self, stms: &[Stm]) -> Result<(), Unsupported> {
+    pub fn stms(&mut self, stms: &[Stm]) -> Result {
         stms.iter().try_for_each(|s| self.stm(s))
     }
 
     /// The results of an operator for these operands.
-    pub fn lambda(&mut self, lam: &Lambda, operands: &[Value]) -> Result<Vec<Value>, Unsupported> {
+    pub fn lambda(&mut self, lam: &Lambda, operands: &[Value]) -> Result<Values> {
         self.with(&lam.params, &lam.body, operands)
     }
 
     /// The results of a body for these values of its parameters.
-    pub fn with(
-        &mut self,
-        params: &[Param],
-        body: &Body,
-        operands: &[Value],
-    ) -> Result<Vec<Value>, Unsupported> {
+    pub fn with(&mut self, params: &[Param], body: &Body, operands: &[Value]) -> Result<Values> {
         self.bound.prims.extend(params.iter().map(|p| (p.var, p.ty.prim())));
         self.bound.scalars.extend(params.iter().map(|p| p.var).zip(operands.iter().copied()));
         self.body(body)
     }
 
-    fn stm(&mut self, stm: &Stm) -> Result<(), Unsupported> {
+    fn stm(&mut self, stm: &Stm) -> Result {
         let results = match &stm.exp {
             Exp::Update { arr, at, value } => return self.update(stm.pat[0].var, *arr, at, value),
             Exp::Atom(a) => vec![self.atom(a)?],
@@ -275,7 +279,7 @@ impl<'a> Emitter<'a> {
             }
             Exp::Call(f, xs) => self.call_local(*f, xs, stm.span)?,
             Exp::If { cond, then, other } => self.branch(cond, then, other)?,
-            Exp::Loop { params, form, body } => self.loop_stm(params, form, body)?,
+            Exp::Loop { params, form, body } => self.loop_stm(Repeat { params, form, body })?,
             _ => return Err("a kernel body contains an operation that is not scalar".into()),
         };
         self.bound.prims.extend(stm.pat.iter().map(|p| (p.var, p.ty.prim())));
@@ -285,7 +289,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Binds the arrays that a branch, loop or call results in: they are where they were.
-    fn array_results(&mut self, stm: &Stm) -> Result<(), Unsupported> {
+    fn array_results(&mut self, stm: &Stm) -> Result {
         let arrays = stm.pat.iter().filter(|p| !p.ty.is_scalar()).count();
         for (i, p) in stm.pat.iter().enumerate().filter(|(_, p)| !p.ty.is_scalar()) {
             let before = match &stm.exp {
@@ -299,7 +303,7 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    fn update(&mut self, new: Var, arr: Var, at: &[At], value: &Atom) -> Result<(), Unsupported> {
+    fn update(&mut self, new: Var, arr: Var, at: &[At], value: &Atom) -> Result {
         self.same_place(new, &arr.into())?;
         let base = self.bound.arrays[&new];
         let [At::Index(i)] = at else {
@@ -310,14 +314,14 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    fn index(&mut self, arr: Var, index: &[Atom]) -> Result<Value, Unsupported> {
+    fn index(&mut self, arr: Var, index: &[Atom]) -> Result<Value> {
         let base = self.base(arr)?;
         let [i] = index else { return Err("a kernel reads a flat array with several indices".into()) };
         let i = self.atom(i)?;
         Ok(self.load(base, i, base.flags()))
     }
 
-    fn branch(&mut self, cond: &Atom, then: &Body, other: &Body) -> Result<Vec<Value>, Unsupported> {
+    fn branch(&mut self, cond: &Atom, then: &Body, other: &Body) -> Result<Values> {
         let cond = self.atom(cond)?;
         let price = arm_price(then).zip(arm_price(other)).map(|(a, b)| a + b + then.results.len());
         if price.is_some_and(|p| p <= tuning::SELECT_OPERATORS) && !self.counting {
@@ -352,16 +356,16 @@ impl<'a> Emitter<'a> {
         types.into_iter().map(|t| self.b.append_block_param(block, t)).collect()
     }
 
+    /// Goes on if a flag is set, else with another block, whose parameters become these.
+    pub fn go_on_if(&mut self, flag: Value, other: Block, values: &[Value]) {
+        let on = self.b.create_block();
+        self.b.ins().brif(flag, on, &[], other, &args(values));
+        self.b.switch_to_block(on);
+    }
+
     /// `for lo <= i < hi`, guarded and tested at the bottom; results in the final state.
-    pub fn counted(
-        &mut self,
-        less: IntCC,
-        lo: Value,
-        hi: Value,
-        state: &[Value],
-        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
-        self.counted_by(1, less, lo, hi, state, body)
+    pub fn counted(&mut self, ends: Ends, state: &[Value], body: impl Iteration<Self>) -> Result<Values> {
+        self.counted_until(None, (1, IntCC::SignedLessThan), ends, state, body)
     }
 
     /// Says that what is made from here on is in a loop; gives the first value of the one around it, for its end.
@@ -369,28 +373,15 @@ impl<'a> Emitter<'a> {
         std::mem::replace(&mut self.nest.inside, self.b.func.dfg.num_values() as u32)
     }
 
-    /// As `counted`, in steps.
-    pub fn counted_by(
-        &mut self,
-        step: i64,
-        less: IntCC,
-        lo: Value,
-        hi: Value,
-        state: &[Value],
-        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
-        self.counted_until(None, (step, less), (lo, hi), state, body)
-    }
-
-    /// As `counted_by`, to the end or until the accumulator is `absorbing`, if that is a value.
+    /// As `counted`, in steps, to the end or until the accumulator is `absorbing`, if that is a value.
     pub fn counted_until(
         &mut self,
         absorbing: Option<bool>,
         (step, less): (i64, IntCC),
-        (lo, hi): (Value, Value),
+        (lo, hi): Ends,
         state: &[Value],
-        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
+        body: impl Iteration<Self>,
+    ) -> Result<Values> {
         let (again, exit) = (self.b.create_block(), self.b.create_block());
         let before = self.begin_loop();
         let i = self.params_like(again, &[lo])[0];

@@ -1,7 +1,7 @@
 //! Reductions and scans of rows.
 
 use super::absorbing;
-use super::emit::{Base, Unsupported, clif_type, input, output};
+use super::emit::{Base, Ends, Iteration, Result, Values, clif_type, input, output};
 use super::kernel::{KernelEmitter, KernelInfo, Role};
 use super::lanes::{Accumulators, Group, Lanes, Plan, RowPlan, Scanning};
 use super::outputs::Target;
@@ -52,11 +52,7 @@ impl InLanes<'_> {
 
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// The values to combine at a position, and the further results.
-    pub fn combinable(
-        &mut self,
-        partials: &[Base],
-        pos: Value,
-    ) -> Result<(Vec<Value>, Vec<Value>), Unsupported> {
+    pub fn combinable(&mut self, partials: &[Base], pos: Value) -> Result<(Values, Values)> {
         if self.role == Role::Combine {
             self.e.exits.pos = pos.into();
             return Ok((partials.iter().map(|p| self.e.load(*p, pos, input())).collect(), vec![]));
@@ -66,11 +62,11 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         Ok((values, rest))
     }
 
-    pub fn combine(&mut self, op: &Lambda, acc: &[Value], xs: &[Value]) -> Result<Vec<Value>, Unsupported> {
+    pub fn combine(&mut self, op: &Lambda, acc: &[Value], xs: &[Value]) -> Result<Values> {
         self.e.lambda(op, &[acc, xs].concat())
     }
 
-    pub fn reduce(&mut self, op: &Lambda) -> Result<(), Unsupported> {
+    pub fn reduce(&mut self, op: &Lambda) -> Result {
         let (info, initial) = (self.info, self.initial());
         let outputs = info.layout.outputs_at();
         let results = self.arrays(outputs, &info.combined);
@@ -97,7 +93,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                       end: Value,
                       _: &[Value]| {
             let sums = k.in_strips((start, end), &initial, |k, ends, acc| match &lanes {
-                None => k.counted_until(absorbing, ends, acc, element),
+                None => k.counted_until(absorbing, 1, ends, acc, element),
                 Some(InLanes::Scanned(scanning)) => k.scan_in_lanes((scanning, op, None), ends, acc, element),
                 Some(InLanes::Whole(plan)) => k.reduce_in_lanes(plan, &initial, &elems, ends, acc, element),
                 Some(InLanes::Narrow(plan, narrow)) => {
@@ -124,15 +120,9 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         groups: &RowPlan,
         initial: &[Value],
         results: &[Base],
-        of_row: impl FnOnce(
-            &mut KernelEmitter<'_, 'a, 'k>,
-            Value,
-            Value,
-            Value,
-            &[Value],
-        ) -> Result<Vec<Value>, Unsupported>
+        of_row: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, Value, Value, &[Value]) -> Result<Values>
         + Copy,
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         let rows = self.info.scheduled.and_then(|s| s.rows.as_ref()).ok_or("rows without a map")?;
         let (first, last, lo, hi) = (self.params[1], self.params[2], self.params[3], self.params[4]);
         let address = self.env(types::I64, 0);
@@ -160,7 +150,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             single,
             |_, _, _| Ok(vec![]),
         )?;
-        self.counted(rest, last, &[], single)?;
+        self.counted((rest, last), &[], single)?;
         Ok(())
     }
 
@@ -191,12 +181,11 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         plan: &Plan,
         neutral: &[Value],
         elems: &[Base],
-        (start, end): (Value, Value),
+        (start, end): Ends,
         initial: &[Value],
-        element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>
-        + Copy,
-    ) -> Result<Vec<Value>, Unsupported> {
-        self.counted_by(tuning::NARROW_STRETCH, start, end, initial, |k, first, acc| {
+        element: impl for<'e> Iteration<KernelEmitter<'e, 'a, 'k>> + Copy,
+    ) -> Result<Values> {
+        self.counted_until(None, tuning::NARROW_STRETCH, (start, end), initial, |k, first, acc| {
             let next = k.e.b.ins().iadd_imm_s(first, tuning::NARROW_STRETCH);
             let last = k.e.b.ins().smin(next, end);
             k.reduce_in_lanes(plan, neutral, elems, (first, last), acc, element)
@@ -209,11 +198,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         plan: &Plan,
         neutral: &[Value],
         elems: &[Base],
-        ends: (Value, Value),
+        ends: Ends,
         initial: &[Value],
-        element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>
-        + Copy,
-    ) -> Result<Vec<Value>, Unsupported> {
+        element: impl for<'e> Iteration<KernelEmitter<'e, 'a, 'k>> + Copy,
+    ) -> Result<Values> {
         let (kernel, into) = (self.info.kernel, &self.info.combined);
         let (mut start, mut acc) = (ends.0, initial.to_vec());
         // Of many rows of a ragged space most is what a group leaves, and a group of runs leaves much.
@@ -248,7 +236,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             )?;
         }
         let absorbing = plan.absorbing();
-        self.counted_until(absorbing, (start, ends.1), &acc, element)
+        self.counted_until(absorbing, 1, (start, ends.1), &acc, element)
     }
 
     /// The absorbing value of the operator, if there is one. None where operations are counted: all elements are.
@@ -256,7 +244,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         if self.e.counting { None } else { absorbing::of_operator(op, &self.info.kernel.body) }
     }
 
-    pub fn scan(&mut self, op: &Lambda, exclusive: bool) -> Result<(), Unsupported> {
+    pub fn scan(&mut self, op: &Lambda, exclusive: bool) -> Result {
         let (info, initial) = (self.info, self.initial());
         let k = info.combined.len();
         let prefixes = self.prefixes()?;
@@ -265,7 +253,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             Role::Dual => self.arrays(info.layout.partials_at(), &info.combined),
             _ => vec![],
         };
-        self.rows(&[], |this, _, start, end, _| {
+        self.each_row(|this, _, ends| {
             let mut state = initial;
             for cell in &cells {
                 state.push(this.e.load_at(cell.prim, output(), cell.address, 0));
@@ -283,19 +271,18 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 }
                 Ok(next)
             };
-            let last = this.in_strips((start, end), &state, |k, ends, state| match &scanning {
+            let last = this.in_strips(ends, &state, |k, ends, state| match &scanning {
                 Some(scanning) => {
                     let code = (scanning.as_ref(), op, Some((&prefixes, exclusive)));
                     k.scan_in_lanes(code, ends, state, element)
                 }
-                None => k.counted(ends.0, ends.1, state, element),
+                None => k.counted(ends, state, element),
             })?;
             for (cell, x) in cells.iter().zip(&last[k..]) {
                 this.e.store_at(cell.prim, *x, cell.address, 0);
             }
-            Ok(vec![])
-        })?;
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Groups of the scan; none where operations are counted.
@@ -308,11 +295,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     fn scan_in_lanes(
         &mut self,
         (scanning, op, uses): (&Scanning, &Lambda, Option<(&Prefixes, bool)>),
-        (start, end): (Value, Value),
+        (start, end): Ends,
         state: &[Value],
-        element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>
-        + Copy,
-    ) -> Result<Vec<Value>, Unsupported> {
+        element: impl for<'e> Iteration<KernelEmitter<'e, 'a, 'k>> + Copy,
+    ) -> Result<Values> {
         let (kernel, n) = (self.info.kernel, self.info.combined.len());
         // The chain of operations of a short row is done while another row's begins.
         let is_ragged = kernel.space.is_ragged();
@@ -337,18 +323,18 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             element,
             |_, _, state| Ok(state.to_vec()),
         )?;
-        self.counted(rest, end, &state, element)
+        self.counted((rest, end), &state, element)
     }
 
     /// The end of a row that has so many elements at least, or else its start.
-    fn end_if_long(&mut self, (start, end): (Value, Value), least: i64) -> Value {
+    fn end_if_long(&mut self, (start, end): Ends, least: i64) -> Value {
         let length = self.e.b.ins().isub(end, start);
         let is_long = self.e.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, length, least);
         self.e.b.ins().select(is_long, end, start)
     }
 
     /// Where a scan's prefixes go.
-    fn prefixes(&mut self) -> Result<Prefixes<'k>, Unsupported> {
+    fn prefixes(&mut self) -> Result<Prefixes<'k>> {
         let info = self.info;
         Ok(match info.kernel.after() {
             Some(after) => Prefixes::Used(after, self.targets(&after.outs)?),
@@ -359,13 +345,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         })
     }
 
-    fn use_prefix(
-        &mut self,
-        prefixes: &Prefixes,
-        pos: Value,
-        prefix: &[Value],
-        rest: Vec<Value>,
-    ) -> Result<(), Unsupported> {
+    fn use_prefix(&mut self, prefixes: &Prefixes, pos: Value, prefix: &[Value], rest: Vec<Value>) -> Result {
         match prefixes {
             Prefixes::Stored(arrays) => {
                 let all = prefix.iter().copied().chain(rest);
@@ -387,7 +367,7 @@ impl Group<'_, '_> {
         pos: Value,
         found: Vec<Lanes>,
         further: Vec<Lanes>,
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         match prefixes {
             Prefixes::Stored(arrays) => {
                 let all = found.iter().chain(&further);
@@ -397,7 +377,7 @@ impl Group<'_, '_> {
             Prefixes::Used(after, targets) => {
                 self.bind_params(&after.params, found.into_iter());
                 self.stms(&after.body.stms)?;
-                let results = after.body.results.iter().map(|a| self.atom(a)).collect::<Result<_, _>>()?;
+                let results = after.body.results.iter().map(|a| self.atom(a)).collect::<Result<_>>()?;
                 self.write(targets, pos, results, false)
             }
         }

@@ -10,7 +10,7 @@
 //!
 //! Each is a word of 64 bits. A function has the frame's address, and loads what it needs where it needs it.
 
-use super::emit::{Base, Emitter, Unsupported, output};
+use super::emit::{Base, Emitter, Result, Values, output};
 use super::local::Callee;
 use cranelift::prelude::*;
 use par_ir::core::{Fun, FunId, Param};
@@ -127,7 +127,7 @@ impl Emitter<'_> {
     }
 
     /// The address and element type of an array.
-    pub fn base(&mut self, v: Var) -> Result<Base, Unsupported> {
+    pub fn base(&mut self, v: Var) -> Result<Base> {
         match (self.bound.arrays.get(&v), self.bound.invariants.get(&v).copied()) {
             (Some(base), _) => Ok(*base),
             (None, Some(a)) => Ok(Base { address: self.word(a.word), prim: a.prim, changes: false }),
@@ -139,8 +139,8 @@ impl Emitter<'_> {
     pub fn with_in_registers<T>(
         &mut self,
         used: &BTreeSet<Var>,
-        run: impl FnOnce(&mut Self) -> Result<T, Unsupported>,
-    ) -> Result<T, Unsupported> {
+        run: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         let is_bound = |v: &Var| self.bound.scalars.contains_key(v) || self.bound.arrays.contains_key(v);
         let wanted: Vec<Var> =
             used.iter().filter(|v| self.bound.invariants.contains_key(v) && !is_bound(v)).copied().collect();
@@ -159,7 +159,7 @@ impl Emitter<'_> {
     }
 
     /// The frame for a call, new in a kernel's own function, and the arguments that are not in it.
-    pub fn frame_for(&mut self, f: FunId, operands: &[Value]) -> Result<(Value, Vec<Value>), Unsupported> {
+    pub fn frame_for(&mut self, f: FunId, operands: &[Value]) -> Result<(Value, Values)> {
         if let Some(frame) = self.calls.frame {
             return Ok((frame, operands.to_vec()));
         }

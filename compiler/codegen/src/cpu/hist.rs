@@ -6,7 +6,7 @@
 //!     for pos in s .. e      d[i[pos-s]] = op d[i[pos-s]] a[pos-s]
 //! ```
 
-use super::emit::{Base, Unsupported, output};
+use super::emit::{Base, Result, output};
 use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, KernelInfo, Role};
 use super::lanes;
@@ -28,7 +28,7 @@ pub fn split(kernel: &Kernel, fresh: &Fresh) -> Option<Staged> {
 }
 
 impl<'a> KernelEmitter<'_, 'a, '_> {
-    pub fn hist(&mut self, op: &Lambda) -> Result<(), Unsupported> {
+    pub fn hist(&mut self, op: &Lambda) -> Result {
         let info = self.info;
         let outputs = info.layout.outputs_at();
         let len = self.env(types::I64, outputs);
@@ -38,20 +38,14 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
         let partials = self.arrays(info.layout.partials_at(), &info.combined);
         let of_rows = info.scheduled.filter(|_| !self.e.counting && self.role != Role::Combine);
         if let Some(updates) = of_rows.and_then(|s| s.updates.as_ref()) {
-            self.rows(&[], |k, _, start, end, _| {
-                k.row_updates(updates, (start, end), (len, &dests), |k| {
-                    k.counted(start, end, &[], |k, pos, _| {
-                        k.hist_element(op, (len, &dests), &partials, pos)?;
-                        Ok(vec![])
-                    })?;
-                    Ok(())
-                })?;
-                Ok(vec![])
-            })?;
-            return Ok(());
+            return self.each_row(|k, _, ends| {
+                k.row_updates(updates, ends, (len, &dests), |k| {
+                    k.each(ends, 1, |k, pos| k.hist_element(op, (len, &dests), &partials, pos))
+                })
+            });
         }
-        self.rows(&[], |k, _, start, end, _| {
-            k.in_strips((start, end), &[], |k, (start, end), _| {
+        self.each_row(|k, _, ends| {
+            k.in_strips(ends, &[], |k, (start, end), _| {
                 let rest = match is_short(&info.kernel.body) {
                     true => k.unrolled(start, end, |k, i, pos| {
                         let dests = if i % 2 == 0 { &dests } else { &others };
@@ -59,13 +53,11 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
                     })?,
                     false => start,
                 };
-                k.counted(rest, end, &[], |k, pos, _| {
-                    k.hist_element(op, (len, &dests), &partials, pos)?;
-                    Ok(vec![])
-                })
-            })
-        })?;
-        Ok(())
+                k.each((rest, end), 1, |k, pos| k.hist_element(op, (len, &dests), &partials, pos))?;
+                Ok(vec![])
+            })?;
+            Ok(())
+        })
     }
 
     fn hist_element(
@@ -74,7 +66,7 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
         (len, dests): (Value, &[Base]),
         partials: &[Base],
         pos: Value,
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         let (index, values) = match self.role {
             Role::Combine => (pos, self.combinable(partials, pos)?.0),
             _ => {
@@ -93,12 +85,7 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
     }
 
     /// Code that runs if `0 <= index < len`.
-    fn if_inside(
-        &mut self,
-        index: Value,
-        len: Value,
-        code: impl FnOnce(&mut Self) -> Result<(), Unsupported>,
-    ) -> Result<(), Unsupported> {
+    fn if_inside(&mut self, index: Value, len: Value, code: impl FnOnce(&mut Self) -> Result) -> Result {
         let inside = self.e.b.ins().icmp(IntCC::UnsignedLessThan, index, len);
         let (yes, after) = (self.e.b.create_block(), self.e.b.create_block());
         self.e.b.ins().brif(inside, yes, &[], after, &[]);
@@ -114,15 +101,14 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
         &mut self,
         start: Value,
         end: Value,
-        mut element: impl FnMut(&mut KernelEmitter<'_, 'a, '_>, i64, Value) -> Result<(), Unsupported>,
-    ) -> Result<Value, Unsupported> {
+        mut element: impl FnMut(&mut KernelEmitter<'_, 'a, '_>, i64, Value) -> Result,
+    ) -> Result<Value> {
         let last = self.e.b.ins().iadd_imm_s(end, 1 - tuning::HIST_UNROLLED);
-        self.counted_by(tuning::HIST_UNROLLED, start, last, &[], |k, pos, _| {
-            for i in 0..tuning::HIST_UNROLLED {
+        self.each((start, last), tuning::HIST_UNROLLED, |k, pos| {
+            (0..tuning::HIST_UNROLLED).try_for_each(|i| {
                 let pos = k.e.b.ins().iadd_imm_s(pos, i);
-                element(k, i, pos)?;
-            }
-            Ok(vec![])
+                element(k, i, pos)
+            })
         })?;
         let (count, none) = (self.e.b.ins().isub(end, start), self.e.i64(0));
         let count = self.e.b.ins().smax(count, none);

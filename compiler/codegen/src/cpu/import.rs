@@ -7,6 +7,7 @@
 //! par_Un_Exp_F64_(x):  f = table[3]; return f(x)
 //! ```
 
+use crate::Result;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{Inst, MemFlagsData, UserFuncName};
 use cranelift_module::{DataDescription, DataId, FuncId, Linkage, Module};
@@ -49,7 +50,7 @@ impl Imports {
     }
 
     /// Writes the functions that jump, and the table.
-    pub fn define(&self, module: &mut dyn Module) -> Result<DataId, String> {
+    pub fn define(&self, module: &mut dyn Module) -> Result<DataId> {
         let mut data = DataDescription::new();
         // A table without entries has an address as well.
         data.define_zeroinit(8 * self.all.len().max(1));
@@ -77,7 +78,7 @@ pub fn add_data(
     linkage: Linkage,
     writable: bool,
     data: &DataDescription,
-) -> Result<DataId, String> {
+) -> Result<DataId> {
     let id = module.declare_data(name, linkage, writable, false).map_err(|e| e.to_string())?;
     module.define_data(id, data).map_err(|e| e.to_string())?;
     Ok(id)
@@ -89,7 +90,7 @@ pub fn forward(
     id: FuncId,
     signature: &Signature,
     call: impl FnOnce(&mut dyn Module, &mut FunctionBuilder, &[Value]) -> Inst,
-) -> Result<(), String> {
+) -> Result {
     let mut context = module.make_context();
     context.func.signature = signature.clone();
     context.func.name = UserFuncName::user(0, id.as_u32());

@@ -21,7 +21,7 @@
 //!                                                  … } }
 //! ```
 
-use super::emit::{Base, Emitter, Unsupported};
+use super::emit::{Base, Emitter, Result};
 use super::scatter::reads;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Stm};
@@ -92,7 +92,7 @@ pub fn counter_check(body: &Body, index: Var) -> Option<(CounterCheck, Body)> {
 
 impl Emitter<'_> {
     /// Fails unless a counter below `end` is inside.
-    pub fn check_counter(&mut self, check: &CounterCheck, end: Value) -> Result<(), Unsupported> {
+    pub fn check_counter(&mut self, check: &CounterCheck, end: Value) -> Result {
         let size = self.atom(&check.size)?;
         let inside = self.b.ins().icmp(IntCC::SignedLessThanOrEqual, end, size);
         self.check(inside, &CheckKind::Bounds, &[check.size; 2], &[size; 2], check.span)

@@ -2,6 +2,7 @@
 
 use super::import::Imports;
 use super::{Compiler, object};
+use crate::Result;
 use crate::free;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::FuncId;
@@ -11,24 +12,21 @@ use par_runtime::op::call;
 use par_runtime::plan::{Code, KernelFn};
 
 /// Compiles a program for this machine. Fails only on a program that the FLAT verifier would refuse.
-pub fn compile(program: &flat::Program) -> Result<Executable, String> {
+pub fn compile(program: &flat::Program) -> Result<Executable> {
     compile_with(program, |_| {})
 }
 
 /// As [`compile`], for ranks: kernels come with what they read where, and with a version that lists what they scatter.
-pub fn compile_for_ranks(program: &flat::Program) -> Result<Executable, String> {
+pub fn compile_for_ranks(program: &flat::Program) -> Result<Executable> {
     compile_with(program, |compiler| compiler.ranks = true)
 }
 
 /// As [`compile`], but the kernels also count the work they do under conditions and in loops; so they are slower.
-pub fn compile_counting(program: &flat::Program) -> Result<Executable, String> {
+pub fn compile_counting(program: &flat::Program) -> Result<Executable> {
     compile_with(program, |compiler| compiler.counting = true)
 }
 
-fn compile_with(
-    program: &flat::Program,
-    set: impl FnOnce(&mut Compiler<JITModule>),
-) -> Result<Executable, String> {
+fn compile_with(program: &flat::Program, set: impl FnOnce(&mut Compiler<JITModule>)) -> Result<Executable> {
     let types = free::types(program);
     let mut compiler = Compiler::new(module()?, Imports::known(), &types, program);
     set(&mut compiler);
@@ -61,7 +59,7 @@ pub fn dump_clif(program: &flat::Program) -> String {
 }
 
 /// An empty module that knows the runtime's functions.
-fn module() -> Result<JITModule, String> {
+fn module() -> Result<JITModule> {
     let isa = object::isa(object::Processor::Native, false)?;
     let mut builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
     builder.symbols(call::symbols());

@@ -16,7 +16,7 @@
 //! In a flat space there is one row with all positions `lo..hi`. So has the kernel that combines partial
 //! results, whose element `pos` is a partial result instead of the body's.
 
-use super::emit::{Base, Emitter, Unsupported, input};
+use super::emit::{Base, Emitter, Ends, Iteration, Result, Values, input};
 use super::lanes::{self, Group, Plan, RowPlan, Scanning, State};
 use super::outputs::words;
 use super::prefix::Strips;
@@ -215,7 +215,7 @@ pub struct KernelEmitter<'e, 'a, 'k> {
 }
 
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
-    pub fn function(mut self) -> Result<(), Unsupported> {
+    pub fn function(mut self) -> Result {
         self.load_captures()?;
         let result = match &self.info.kernel.kind {
             KernelKind::Filter => self.filter()?,
@@ -235,7 +235,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.info.scheduled?.scan().filter(|_| self.role != Role::Combine)
     }
 
-    fn all_but_filters(&mut self, kind: &KernelKind) -> Result<(), Unsupported> {
+    fn all_but_filters(&mut self, kind: &KernelKind) -> Result {
         let moves = self.info.scheduled.and_then(Scheduled::partition);
         if let Some(moves) = moves.filter(|_| self.role == Role::Main) {
             return self.move_strips(moves);
@@ -260,7 +260,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.e.load_at(prim, input(), self.params[0], 8 * word as i32)
     }
 
-    fn load_captures(&mut self) -> Result<(), Unsupported> {
+    fn load_captures(&mut self) -> Result {
         self.e.exits.cancel = self.env(types::I64, EnvLayout::CANCEL).into();
         if self.e.calls.any() {
             let bytes = self.env(types::I64, EnvLayout::STACK);
@@ -304,14 +304,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     pub fn rows(
         &mut self,
         state: &[Value],
-        per_row: impl FnOnce(
-            &mut KernelEmitter<'_, 'a, 'k>,
-            Value,
-            Value,
-            Value,
-            &[Value],
-        ) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
+        per_row: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, Value, Value, &[Value]) -> Result<Values>,
+    ) -> Result<Values> {
         let (row_lo, row_hi, lo, hi) = (self.params[1], self.params[2], self.params[3], self.params[4]);
         let dim = match self.info.kernel.space.as_rows() {
             Some((_, dim)) if self.role != Role::Combine && !self.info.ignores_rows() => dim,
@@ -321,18 +315,23 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             }
         };
         let word = self.env(types::I64, 0);
-        self.counted(row_lo, row_hi, state, |k, row, state| {
+        self.counted((row_lo, row_hi), state, |k, row, state| {
             let (start, end) = k.begin_row((dim, word), row)?;
             per_row(k, row, start, end, state)
         })
     }
 
-    /// The positions of a row, cut to those of the part, after its prologue. Rows are as long as a word, or start where an array at its address says.
-    pub fn begin_row(
+    /// `per_row(row, ends)` for all rows, without a state.
+    pub fn each_row(
         &mut self,
-        (dim, word): (Dim, Value),
-        row: Value,
-    ) -> Result<(Value, Value), Unsupported> {
+        per_row: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, Ends) -> Result,
+    ) -> Result {
+        self.rows(&[], |k, row, start, end, _| per_row(k, row, (start, end)).map(|()| vec![]))?;
+        Ok(())
+    }
+
+    /// The positions of a row, cut to those of the part, after its prologue. Rows are as long as a word, or start where an array at its address says.
+    pub fn begin_row(&mut self, (dim, word): (Dim, Value), row: Value) -> Result<Ends> {
         let (lo, hi) = (self.params[3], self.params[4]);
         let (start, end) = match dim {
             Dim::Size(_) => {
@@ -351,7 +350,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         Ok((start, end))
     }
 
-    fn start_row(&mut self, row: Value) -> Result<(), Unsupported> {
+    fn start_row(&mut self, row: Value) -> Result {
         self.e.bound.scalars.insert(self.info.kernel.row, row);
         if self.role == Role::Combine {
             return Ok(());
@@ -362,41 +361,36 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// `for lo <= i < hi` around code that needs all of the kernel.
     pub fn counted(
         &mut self,
-        lo: Value,
-        hi: Value,
+        ends: Ends,
         state: &[Value],
-        body: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
-        self.counted_by(1, lo, hi, state, body)
+        body: impl for<'e> Iteration<KernelEmitter<'e, 'a, 'k>>,
+    ) -> Result<Values> {
+        self.counted_until(None, 1, ends, state, body)
     }
 
-    /// As `counted`, to the end or until the accumulator is `absorbing`, if that is a value.
+    /// The same for every number in a range, without a state.
+    pub fn each(
+        &mut self,
+        ends: Ends,
+        step: i64,
+        body: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value) -> Result,
+    ) -> Result {
+        self.counted_until(None, step, ends, &[], |k, i, _| body(k, i).map(|()| vec![]))?;
+        Ok(())
+    }
+
+    /// As `counted`, in steps, to the end or until the accumulator is `absorbing`, if that is a value.
     pub fn counted_until(
         &mut self,
         absorbing: Option<bool>,
-        ends: (Value, Value),
-        state: &[Value],
-        body: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
-        let KernelEmitter { e, info, types, role, params } = self;
-        let (info, types, role) = (*info, *types, *role);
-        e.counted_until(absorbing, (1, IntCC::SignedLessThan), ends, state, |e, i, state| {
-            body(&mut KernelEmitter { e, info, types, role, params: params.clone() }, i, state)
-        })
-    }
-
-    /// As `counted`, in steps.
-    pub fn counted_by(
-        &mut self,
         step: i64,
-        lo: Value,
-        hi: Value,
+        ends: Ends,
         state: &[Value],
-        body: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
+        body: impl for<'e> Iteration<KernelEmitter<'e, 'a, 'k>>,
+    ) -> Result<Values> {
         let KernelEmitter { e, info, types, role, params } = self;
         let (info, types, role) = (*info, *types, *role);
-        e.counted_by(step, IntCC::SignedLessThan, lo, hi, state, |e, i, state| {
+        e.counted_until(absorbing, (step, IntCC::SignedLessThan), ends, state, |e, i, state| {
             body(&mut KernelEmitter { e, info, types, role, params: params.clone() }, i, state)
         })
     }
@@ -406,12 +400,12 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     pub fn groups(
         &mut self,
         plan: &Plan,
-        ends: (Value, Value),
+        ends: Ends,
         state: (&[Value], &[Value]),
-        group: impl Fn(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State, Unsupported>,
-        single: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-        finish: impl FnOnce(&mut Group<'_, 'a>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<(Value, Vec<Value>), Unsupported> {
+        group: impl Fn(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State>,
+        single: impl for<'e> Iteration<KernelEmitter<'e, 'a, 'k>>,
+        finish: impl FnOnce(&mut Group<'_, 'a>, &[Value], &[Value]) -> Result<Values>,
+    ) -> Result<(Value, Values)> {
         let KernelEmitter { e, info, types, role, params } = self;
         let (info, types, role) = (*info, *types, *role);
         let single = |e: &mut Emitter<'a>, pos: Value, state: &[Value]| {
@@ -421,14 +415,14 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// The body's results at a position; or the partial results there.
-    pub fn element(&mut self, pos: Value) -> Result<Vec<Value>, Unsupported> {
+    pub fn element(&mut self, pos: Value) -> Result<Values> {
         self.e.exits.pos = pos.into();
         self.e.bound.scalars.insert(self.info.kernel.pos, pos);
         self.e.body(&self.info.kernel.body)
     }
 
     /// How many elements are kept.
-    fn filter(&mut self) -> Result<Value, Unsupported> {
+    fn filter(&mut self) -> Result<Value> {
         match self.info.scheduled.and_then(Scheduled::filter) {
             Some(packing) => self.pack_strips(packing),
             None => self.pack_elements(),
@@ -436,7 +430,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// Every element's values are written at the cursor, which moves only past those kept: it is never beyond the element.
-    fn pack_elements(&mut self) -> Result<Value, Unsupported> {
+    fn pack_elements(&mut self) -> Result<Value> {
         let values = self.kept_arrays();
         let packs = self.info.packs() && !self.e.counting;
         let plan = self.info.lanes(self.e.width).filter(|_| packs);
@@ -457,18 +451,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                         let results = group.elements(kernel, pos)?;
                         Ok((vec![], vec![group.keep(&values, cursor[0], &results[0], &results[1..])]))
                     };
-                    let ends = (start, end);
-                    (rest, cursor) =
-                        k.groups(
-                            plan,
-                            ends,
-                            (&[], &cursor),
-                            group,
-                            single,
-                            |_, _, state| Ok(state.to_vec()),
-                        )?;
+                    let finish = |_: &mut Group<'_, 'a>, _: &[Value], state: &[Value]| Ok(state.to_vec());
+                    (rest, cursor) = k.groups(plan, (start, end), (&[], &cursor), group, single, finish)?;
                 }
-                k.counted(rest, end, &cursor, single)
+                k.counted((rest, end), &cursor, single)
             })
         })
     }
@@ -482,12 +468,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// each row; the number of all.
     pub fn kept(
         &mut self,
-        pack: impl FnOnce(
-            &mut KernelEmitter<'_, 'a, 'k>,
-            (Value, Value),
-            &[Value],
-        ) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Value, Unsupported> {
+        pack: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Ends, &[Value]) -> Result<Values>,
+    ) -> Result<Value> {
         let counts = self.array(self.info.layout.outputs_at(), Prim::I64);
         let lo = self.params[3];
         let last = self.rows(&[lo], |k, row, start, end, cursor| {

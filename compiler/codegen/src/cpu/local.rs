@@ -13,7 +13,7 @@
 use super::Compiler;
 use super::base_case::BaseCase;
 use super::checks::Exits;
-use super::emit::{Base, Bound, Emitter, Nest, Unsupported, args, clif_type};
+use super::emit::{Base, Bound, Emitter, Nest, Result, Values, args, clif_type};
 use super::frame::{Invariant, Offsets, Word, offset};
 use super::lanes;
 use super::ranges::Ranges;
@@ -114,12 +114,7 @@ impl Calls {
 
 impl<M: Module> Compiler<'_, M> {
     /// Compiles the functions that a kernel calls.
-    pub fn locals(
-        &mut self,
-        kernel: &Kernel,
-        name: &str,
-        checks: &mut Vec<KernelCheck>,
-    ) -> Result<Callees, String> {
+    pub fn locals(&mut self, kernel: &Kernel, name: &str, checks: &mut Vec<KernelCheck>) -> Result<Callees> {
         let funs = free::callees(kernel, self.locals);
         let mut callees = Callees::new();
         let offsets = Offsets::of(&funs, self.locals);
@@ -152,13 +147,7 @@ impl<M: Module> Compiler<'_, M> {
         signature
     }
 
-    fn local(
-        &mut self,
-        f: FunId,
-        name: &str,
-        callees: &Callees,
-        checks: &mut Vec<KernelCheck>,
-    ) -> Result<(), String> {
+    fn local(&mut self, f: FunId, name: &str, callees: &Callees, checks: &mut Vec<KernelCheck>) -> Result {
         par_runtime::cancel::poll();
         let fun = &self.locals[f.0 as usize];
         let Callee { id, ref returns, ref params, .. } = callees[&f];
@@ -265,7 +254,7 @@ impl Emitter<'_> {
     }
 
     /// The arguments for these parameters: scalars, and addresses of arrays.
-    fn arguments(&mut self, f: FunId, xs: &[Atom]) -> Result<Vec<Value>, Unsupported> {
+    fn arguments(&mut self, f: FunId, xs: &[Atom]) -> Result<Values> {
         let parameters = self.parameters(f);
         let argument = |(i, p): (usize, Param)| match xs[i] {
             Atom::Var(v) if !p.ty.is_scalar() => Ok(self.base(v)?.address),
@@ -275,7 +264,7 @@ impl Emitter<'_> {
     }
 
     /// A function's body: results are returned, a last call of the function itself starts it again.
-    fn tail(&mut self, body: &Body) -> Result<(), Unsupported> {
+    fn tail(&mut self, body: &Body) -> Result {
         self.count(work::of_body(body));
         if let Some((last, before)) = body.stms.split_last()
             && last.pat.iter().map(|p| Atom::Var(p.var)).eq(body.results.iter().copied())
@@ -331,7 +320,7 @@ impl Emitter<'_> {
     }
 
     /// A call.
-    pub fn call_local(&mut self, f: FunId, xs: &[Atom], span: Span) -> Result<Vec<Value>, Unsupported> {
+    pub fn call_local(&mut self, f: FunId, xs: &[Atom], span: Span) -> Result<Values> {
         let operands = self.arguments(f, xs)?;
         let callee = self.calls.callees.get(&f).ok_or("a call of a function that is not compiled")?;
         match callee.base_case.clone() {
@@ -345,12 +334,7 @@ impl Emitter<'_> {
     }
 
     /// Fails if the stack is used up or the callee fails.
-    pub fn call_whole(
-        &mut self,
-        f: FunId,
-        operands: &[Value],
-        span: Span,
-    ) -> Result<Vec<Value>, Unsupported> {
+    pub fn call_whole(&mut self, f: FunId, operands: &[Value], span: Span) -> Result<Values> {
         let (frame, varying) = self.frame_for(f, operands)?;
         let lowest = self.calls.lowest.ok_or("a call outside of what may call")?;
         let lowest = self.word(lowest);
@@ -400,7 +384,7 @@ impl Emitter<'_> {
         self.b.switch_to_block(on);
     }
 
-    fn reference(&mut self, f: FunId) -> Result<FuncRef, Unsupported> {
+    fn reference(&mut self, f: FunId) -> Result<FuncRef> {
         let id = self.calls.callees.get(&f).ok_or("a call of a function that is not compiled")?.id;
         let (module, func) = (&mut *self.module, &mut *self.b.func);
         Ok(*self.calls.references.entry(f).or_insert_with(|| module.declare_func_in_func(id, func)))

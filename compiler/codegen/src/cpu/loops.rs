@@ -2,12 +2,12 @@
 
 use super::absorbing;
 use super::chains::chains;
-use super::emit::{Emitter, Unsupported, args};
+use super::emit::{Emitter, Ends, Result, Values, args};
 use super::invariant::counter_check;
 use super::lanes::{self, Segments};
 use crate::work;
 use cranelift::prelude::*;
-use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::core::{Body, Exp, LoopForm, Param, Repeat, Stm};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::Atom;
 use par_ir::visit::Code as _;
@@ -16,9 +16,7 @@ use std::collections::HashSet;
 
 /// A counted loop, and how its iterations run.
 struct Counted<'l> {
-    params: &'l [(Param, Atom)],
-    form: &'l LoopForm,
-    body: &'l Body,
+    of: Repeat<'l>,
     index: Var,
     less: IntCC,
     /// The counter has 32 bits, but is counted in 64.
@@ -30,7 +28,7 @@ struct Counted<'l> {
 impl Counted<'_> {
     /// The counter and the state.
     fn varies(&self) -> HashSet<Var> {
-        self.params.iter().map(|(p, _)| p.var).chain([self.index]).collect()
+        self.of.params.iter().map(|(p, _)| p.var).chain([self.index]).collect()
     }
 }
 
@@ -82,33 +80,24 @@ pub fn has_loop(body: &Body) -> bool {
 
 impl<'a> Emitter<'a> {
     /// The final values of a loop's scalars.
-    pub fn loop_stm(
-        &mut self,
-        params: &[(Param, Atom)],
-        form: &LoopForm,
-        body: &Body,
-    ) -> Result<Vec<Value>, Unsupported> {
-        let mut used = body.free();
-        if let LoopForm::While(cond) = form {
+    pub fn loop_stm(&mut self, of: Repeat) -> Result<Values> {
+        let mut used = of.body.free();
+        if let LoopForm::While(cond) = of.form {
             used.extend(cond.free());
         }
-        self.with_in_registers(&used, |e| e.repeat(params, form, body))
+        self.with_in_registers(&used, |e| e.repeat(of))
     }
 
-    fn repeat(
-        &mut self,
-        params: &[(Param, Atom)],
-        form: &LoopForm,
-        body: &Body,
-    ) -> Result<Vec<Value>, Unsupported> {
+    fn repeat(&mut self, of: Repeat) -> Result<Values> {
+        let Repeat { params, form, body } = of;
         for (p, x) in params.iter().filter(|(p, _)| !p.ty.is_scalar()) {
             self.same_place(p.var, x)?;
         }
-        let initial: Vec<Value> = scalars(params).map(|(_, x)| self.atom(x)).collect::<Result<_, _>>()?;
+        let initial: Vec<Value> = scalars(params).map(|(_, x)| self.atom(x)).collect::<Result<_>>()?;
         self.bound.prims.extend(scalars(params).map(|(p, _)| (p.var, p.ty.prim())));
         let (index, prim, bound) = match form {
             LoopForm::For { index, prim, bound } => (*index, *prim, self.atom(bound)?),
-            LoopForm::While(cond) => return self.while_loop(params, cond, body, &initial),
+            LoopForm::While(cond) => return self.while_loop(of, cond, &initial),
         };
         self.bound.prims.insert(index, prim);
         let zero = self.constant(Scalar::zero(prim));
@@ -116,8 +105,8 @@ impl<'a> Emitter<'a> {
         let asks = !self.bound.owned.is_empty() && prim.size() >= 4 && !has_loop(body);
         let less = if prim.is_signed() { IntCC::SignedLessThan } else { IntCC::UnsignedLessThan };
         let is_widened = asks && prim.size() == 4;
-        let segments = Segments::of_loop(self, params, form, body).filter(|_| !self.counting);
-        let counted = Counted { params, form, body, index, less, is_widened, segments };
+        let segments = Segments::of_loop(self, of).filter(|_| !self.counting);
+        let counted = Counted { of, index, less, is_widened, segments };
         match asks {
             true => self.polling_loop(&counted, prim, bound, &initial),
             false => self.counted_loop(&counted, (zero, bound), &initial),
@@ -129,17 +118,15 @@ impl<'a> Emitter<'a> {
     }
 
     /// The iterations of a range, in segments if there are such.
-    fn counted_loop(
-        &mut self,
-        counted: &Counted,
-        ends: (Value, Value),
-        state: &[Value],
-    ) -> Result<Vec<Value>, Unsupported> {
+    fn counted_loop(&mut self, counted: &Counted, ends: Ends, state: &[Value]) -> Result<Values> {
         match &counted.segments {
-            Some(segments) => self.segments(segments, ends, &mut |e, body, ends, in_groups| {
-                e.straight_loop(counted, body, ends, &[], in_groups).map(|_| ())
-            }),
-            None => self.straight_loop(counted, counted.body, ends, state, true),
+            Some(segments) => {
+                self.segments(segments, ends, &mut |e, body, ends, in_groups| {
+                    e.straight_loop(counted, body, ends, &[], in_groups).map(|_| ())
+                })?;
+                Ok(vec![])
+            }
+            None => self.straight_loop(counted, counted.of.body, ends, state, true),
         }
     }
 
@@ -148,11 +135,12 @@ impl<'a> Emitter<'a> {
         &mut self,
         counted: &Counted,
         body: &Body,
-        (first, end): (Value, Value),
+        (first, end): Ends,
         state: &[Value],
         in_groups: bool,
-    ) -> Result<Vec<Value>, Unsupported> {
-        let Counted { params, form, index, less, is_widened, .. } = counted;
+    ) -> Result<Values> {
+        let Counted { of, index, less, is_widened, .. } = counted;
+        let of = Repeat { body, ..*of };
         if !self.counting
             && *less == IntCC::SignedLessThan
             && let Some((check, rest)) = counter_check(body, *index)
@@ -162,10 +150,9 @@ impl<'a> Emitter<'a> {
                 e.straight_loop(counted, &rest, (first, end), state, in_groups)
             });
         }
-        let groups = lanes::iterations(params, form, body, self.fresh, self.width)
-            .filter(|_| in_groups && !self.counting);
-        let folds =
-            lanes::folds(params, form, body, self.fresh, self.width).filter(|_| in_groups && !self.counting);
+        let in_groups = in_groups && !self.counting;
+        let groups = lanes::iterations(of, self.fresh, self.width).filter(|_| in_groups);
+        let folds = lanes::folds(of, self.fresh, self.width).filter(|_| in_groups);
         if groups.is_none()
             && folds.is_none()
             && let Some((before, body)) = self.invariant(body, counted.varies())
@@ -177,13 +164,13 @@ impl<'a> Emitter<'a> {
         }
         let chains = match folds {
             Some(_) => vec![false; state.len()],
-            None => chains(params, body),
+            None => chains(of.params, body),
         };
         let iteration = |e: &mut Self, i: Value, state: &[Value]| {
             let i = if *is_widened { e.b.ins().ireduce(types::I32, i) } else { i };
             e.bound.scalars.insert(*index, i);
             let state = e.first_lanes(state, &chains);
-            e.bind_state(params, &state);
+            e.bind_state(of.params, &state);
             let next = e.inner(body)?;
             Ok(e.vectors_of(&next, &chains))
         };
@@ -192,7 +179,7 @@ impl<'a> Emitter<'a> {
             (None, Some(folds)) => self.fold_iterations(&folds, (first, end), state, iteration)?,
             (None, None) => (first, self.vectors_of(state, &chains)),
         };
-        let absorbing = self.absorbing(params, body);
+        let absorbing = self.absorbing(of);
         let last = self.counted_until(absorbing, (1, *less), (rest, end), &state, iteration)?;
         Ok(self.first_lanes(&last, &chains))
     }
@@ -201,10 +188,10 @@ impl<'a> Emitter<'a> {
     fn guarded(
         &mut self,
         less: IntCC,
-        (first, end): (Value, Value),
+        (first, end): Ends,
         state: &[Value],
-        all: impl FnOnce(&mut Self) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
+        all: impl FnOnce(&mut Self) -> Result<Values>,
+    ) -> Result<Values> {
         let (some, exit) = (self.b.create_block(), self.b.create_block());
         let last = self.params_like(exit, state);
         let enter = self.b.ins().icmp(less, first, end);
@@ -224,14 +211,14 @@ impl<'a> Emitter<'a> {
         prim: Prim,
         bound: Value,
         initial: &[Value],
-    ) -> Result<Vec<Value>, Unsupported> {
+    ) -> Result<Values> {
         let (many, zero) = (tuning::CANCEL_ITERATIONS, self.i64(0));
         let bound = match (counted.is_widened, prim.is_signed()) {
             (true, true) => self.b.ins().sextend(types::I64, bound),
             (true, false) => self.b.ins().uextend(types::I64, bound),
             _ => bound,
         };
-        let absorbing = self.absorbing(counted.params, counted.body);
+        let absorbing = self.absorbing(counted.of);
         self.counted_until(absorbing, (many, counted.less), (zero, bound), initial, |e, first, state| {
             let left = e.b.ins().isub(bound, first);
             let is_more = e.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, left, many);
@@ -242,28 +229,22 @@ impl<'a> Emitter<'a> {
     }
 
     /// The absorbing value of a loop's only variable. None where operations are counted: all iterations are.
-    fn absorbing(&self, params: &[(Param, Atom)], body: &Body) -> Option<bool> {
-        if self.counting { None } else { absorbing::of_loop(params, body) }
+    fn absorbing(&self, of: Repeat) -> Option<bool> {
+        if self.counting { None } else { absorbing::of_loop(of.params, of.body) }
     }
 
-    fn while_loop(
-        &mut self,
-        params: &[(Param, Atom)],
-        cond: &Body,
-        body: &Body,
-        initial: &[Value],
-    ) -> Result<Vec<Value>, Unsupported> {
+    fn while_loop(&mut self, of: Repeat, cond: &Body, initial: &[Value]) -> Result<Values> {
         let (again, exit) = (self.b.create_block(), self.b.create_block());
         let state = self.params_like(again, initial);
         let last = self.params_like(exit, initial);
-        self.bind_state(params, initial);
+        self.bind_state(of.params, initial);
         self.go_on_while(cond, (again, exit), initial)?;
         self.b.switch_to_block(again);
-        self.bind_state(params, &state);
-        let next = self.inner(body)?;
+        self.bind_state(of.params, &state);
+        let next = self.inner(of.body)?;
         self.nest.loops += 1;
         self.poll();
-        self.bind_state(params, &next);
+        self.bind_state(of.params, &next);
         self.go_on_while(cond, (again, exit), &next)?;
         self.b.switch_to_block(exit);
         Ok(last)
@@ -271,12 +252,7 @@ impl<'a> Emitter<'a> {
 
     /// Goes on with `again` if a condition holds, and with `exit` if it does not, with a branch for each part of it: one that does
     /// not wait for numbers of the iteration tells the processor early that the loop ends, and what comes after it begins meanwhile.
-    fn go_on_while(
-        &mut self,
-        cond: &Body,
-        (again, exit): (Block, Block),
-        state: &[Value],
-    ) -> Result<(), Unsupported> {
+    fn go_on_while(&mut self, cond: &Body, (again, exit): (Block, Block), state: &[Value]) -> Result {
         self.count(work::of_body(cond));
         let Some(choice) = Choice::of(cond) else {
             self.stms(&cond.stms)?;
@@ -299,11 +275,10 @@ impl<'a> Emitter<'a> {
     }
 
     /// Branches to `exit` unless all flags are set.
-    fn require(&mut self, flags: &[Atom], exit: Block, state: &[Value]) -> Result<(), Unsupported> {
+    fn require(&mut self, flags: &[Atom], exit: Block, state: &[Value]) -> Result {
         for flag in flags {
-            let (flag, next) = (self.atom(flag)?, self.b.create_block());
-            self.b.ins().brif(flag, next, &[], exit, &args(state));
-            self.b.switch_to_block(next);
+            let flag = self.atom(flag)?;
+            self.go_on_if(flag, exit, state);
         }
         Ok(())
     }

@@ -41,6 +41,7 @@ mod stage;
 mod strips;
 mod wide;
 
+use crate::Result;
 use checks::Exits;
 use cranelift::prelude::*;
 use cranelift_codegen::Context;
@@ -117,14 +118,14 @@ impl<'t, M: Module> Compiler<'t, M> {
     }
 
     /// The plan of a program, and the functions that it numbers.
-    fn program(&mut self, program: &flat::Program) -> Result<(Plan, Vec<FuncId>), String> {
+    fn program(&mut self, program: &flat::Program) -> Result<(Plan, Vec<FuncId>)> {
         let mut code = self.kernels(program)?;
         let functions = crate::plan::functions(program, self.types, &mut code)?;
         let sites = program.statements().len();
         Ok((Plan { functions, sites }, std::mem::take(&mut self.functions)))
     }
 
-    fn kernels(&mut self, program: &flat::Program) -> Result<KernelCode, String> {
+    fn kernels(&mut self, program: &flat::Program) -> Result<KernelCode> {
         let mut compiled = HashMap::new();
         for (i, (number, stm, kernel)) in crate::plan::kernels(program).into_iter().enumerate() {
             let pattern: Vec<Ty> = stm.pat.iter().map(|p| p.ty).collect();
@@ -133,7 +134,7 @@ impl<'t, M: Module> Compiler<'t, M> {
         Ok(KernelCode { compiled })
     }
 
-    fn kernel(&mut self, kernel: &Kernel, pattern: &[Ty], name: &str) -> Result<Functions, String> {
+    fn kernel(&mut self, kernel: &Kernel, pattern: &[Ty], name: &str) -> Result<Functions> {
         let scheduled =
             (!self.counting).then(|| Scheduler::new(self.types, self.locals, &self.fresh).steps(kernel));
         let info = KernelInfo::new(kernel, scheduled.as_ref(), pattern);
@@ -153,7 +154,7 @@ impl<'t, M: Module> Compiler<'t, M> {
     }
 
     /// Facts for ranks, the kernel that lists what is scattered, and those that find indices.
-    fn for_ranks(&mut self, kernel: &Kernel, captures: &[Var], name: &str) -> Result<ForRanks, String> {
+    fn for_ranks(&mut self, kernel: &Kernel, captures: &[Var], name: &str) -> Result<ForRanks> {
         let reads = reads::of(kernel, captures, &self.facts, self.types);
         let listed = match reads::listed(kernel, self.types) {
             Some((listed, pattern)) => {
@@ -172,7 +173,7 @@ impl<'t, M: Module> Compiler<'t, M> {
     }
 
     /// A kernel of which ranks need to know nothing.
-    fn kernel_alone(&mut self, kernel: &Kernel, pattern: &[Ty], name: &str) -> Result<Functions, String> {
+    fn kernel_alone(&mut self, kernel: &Kernel, pattern: &[Ty], name: &str) -> Result<Functions> {
         let ranks = std::mem::replace(&mut self.ranks, false);
         let functions = self.kernel(kernel, pattern, name);
         self.ranks = ranks;
@@ -186,7 +187,7 @@ impl<'t, M: Module> Compiler<'t, M> {
         name: &str,
         callees: &Callees,
         checks: &mut Vec<KernelCheck>,
-    ) -> Result<FuncId, String> {
+    ) -> Result<FuncId> {
         par_runtime::cancel::poll();
         let name = if role == Role::Main { name.to_string() } else { format!("{name}_{role:?}") };
         let mut signature = self.module.make_signature();
@@ -214,7 +215,7 @@ impl<'t, M: Module> Compiler<'t, M> {
     }
 
     /// Compiles the function that was emitted.
-    fn define(&mut self, id: FuncId, name: &str) -> Result<(), String> {
+    fn define(&mut self, id: FuncId, name: &str) -> Result {
         if let Some(dump) = &mut self.dump {
             *dump += &format!("; {name}\n{}\n", self.context.func.display());
         }
@@ -249,7 +250,7 @@ impl<'t, M: Module> Compiler<'t, M> {
         callees: &Callees,
         checks: &mut Vec<KernelCheck>,
         width: usize,
-    ) -> Result<BTreeSet<usize>, String> {
+    ) -> Result<BTreeSet<usize>> {
         let config = self.module.isa().frontend_config();
         let mut b = FunctionBuilder::new(&mut self.context.func, &mut self.builder_context);
         let entry = b.create_block();
@@ -319,19 +320,19 @@ struct ForRanks {
 
 impl KernelCode {
     /// The functions of a kernel; once per kernel.
-    pub fn take(&mut self, number: u32) -> Result<Functions, String> {
+    pub fn take(&mut self, number: u32) -> Result<Functions> {
         self.compiled.remove(&number).ok_or_else(|| "a kernel was not compiled".to_string())
     }
 }
 
 impl Functions {
-    fn role(&self, role: Role) -> Result<CodeId, String> {
+    fn role(&self, role: Role) -> Result<CodeId> {
         let found = self.roles.iter().find(|(r, _)| *r == role);
         found.map(|(_, f)| *f).ok_or_else(|| format!("a kernel lacks its {role:?} function"))
     }
 
     /// The kernel's own code.
-    pub fn main(&self) -> Result<CodeId, String> {
+    pub fn main(&self) -> Result<CodeId> {
         self.role(Role::Main)
     }
 
@@ -341,12 +342,12 @@ impl Functions {
     }
 
     /// The code that combines partial results.
-    pub fn combine(&self) -> Result<CodeId, String> {
+    pub fn combine(&self) -> Result<CodeId> {
         self.role(Role::Combine)
     }
 
     /// For a scan: the code that only reduces, and the code that does both.
-    pub fn scan(&self) -> Result<(CodeId, CodeId), String> {
+    pub fn scan(&self) -> Result<(CodeId, CodeId)> {
         Ok((self.role(Role::ReduceOnly)?, self.role(Role::Dual)?))
     }
 }

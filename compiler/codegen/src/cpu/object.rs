@@ -3,6 +3,7 @@
 
 use super::Compiler;
 use super::import::{Imports, add_data, forward};
+use crate::Result;
 use crate::free;
 use cranelift::prelude::*;
 use cranelift_codegen::isa::TargetIsa;
@@ -39,8 +40,8 @@ pub fn compile_object(
     program: &flat::Program,
     processor: Processor,
     shape: Shape,
-    pack: impl FnOnce(Plan, Needs) -> Result<Vec<u8>, String>,
-) -> Result<Vec<u8>, String> {
+    pack: impl FnOnce(Plan, Needs) -> Result<Vec<u8>>,
+) -> Result<Vec<u8>> {
     let isa = isa(processor, true)?;
     let features = features(&*isa);
     let builder = ObjectBuilder::new(isa, "par", cranelift_module::default_libcall_names());
@@ -67,7 +68,7 @@ pub fn compile_object(
 }
 
 /// The instructions and conventions that code is made for.
-pub fn isa(processor: Processor, relocatable: bool) -> Result<Arc<dyn TargetIsa>, String> {
+pub fn isa(processor: Processor, relocatable: bool) -> Result<Arc<dyn TargetIsa>> {
     let mut flags = settings::builder();
     let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
     let wanted = [
@@ -111,12 +112,7 @@ struct Parts {
 }
 
 /// Writes an [`Image`].
-fn define_image(
-    module: &mut ObjectModule,
-    name: &str,
-    linkage: Linkage,
-    parts: Parts,
-) -> Result<DataId, String> {
+fn define_image(module: &mut ObjectModule, name: &str, linkage: Linkage, parts: Parts) -> Result<DataId> {
     let mut data = DataDescription::new();
     let plan_len = parts.plan.len();
     data.define(parts.plan.into_boxed_slice());
@@ -157,7 +153,7 @@ fn define_image(
 }
 
 /// `int main(int argc, char **argv)`, which hands everything to the runtime.
-fn define_main(module: &mut ObjectModule, image: DataId) -> Result<(), String> {
+fn define_main(module: &mut ObjectModule, image: DataId) -> Result {
     let pointer = module.isa().pointer_type();
     let mut signature = module.make_signature();
     signature.params.extend([AbiParam::new(types::I32), AbiParam::new(pointer)]);

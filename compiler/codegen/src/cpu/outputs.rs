@@ -1,6 +1,6 @@
 //! Outputs of a map: where results go, one by one and in groups.
 
-use super::emit::{Base, Unsupported};
+use super::emit::{Base, Ends, Result, Values};
 use super::kernel::{KernelEmitter, array_prim};
 use super::lanes::{Group, Lanes, Parts, Plan, Private, Segments, State};
 use cranelift::prelude::*;
@@ -55,7 +55,7 @@ pub fn words(out: &Out) -> usize {
 }
 
 impl KernelEmitter<'_, '_, '_> {
-    pub fn targets(&mut self, outs: &[Out]) -> Result<Vec<Target>, Unsupported> {
+    pub fn targets(&mut self, outs: &[Out]) -> Result<Vec<Target>> {
         let mut word = self.info.layout.outputs_at();
         let (mut targets, mut scatters) = (Vec::new(), 0);
         for out in outs {
@@ -66,7 +66,7 @@ impl KernelEmitter<'_, '_, '_> {
         Ok(targets)
     }
 
-    pub fn map(&mut self, outs: &[Out]) -> Result<(), Unsupported> {
+    pub fn map(&mut self, outs: &[Out]) -> Result {
         let targets = self.targets(outs)?;
         if let Some(staged) = self.staged_over_rows() {
             return self.map_rows_in_strips(staged, &targets);
@@ -74,19 +74,11 @@ impl KernelEmitter<'_, '_, '_> {
         if !self.e.counting && self.info.scheduled.is_some_and(|s| s.ahead) {
             return self.map_ahead(&targets);
         }
-        self.rows(&[], |k, _, start, end, _| {
-            k.map_in_strips(&targets, (start, end))?;
-            Ok(vec![])
-        })?;
-        Ok(())
+        self.each_row(|k, _, ends| k.map_in_strips(&targets, ends))
     }
 
     /// Computes and stores the results of a map at the positions `start..end`.
-    pub fn map_positions(
-        &mut self,
-        targets: &[Target],
-        (start, end): (Value, Value),
-    ) -> Result<(), Unsupported> {
+    pub fn map_positions(&mut self, targets: &[Target], (start, end): Ends) -> Result {
         if let Some(scattering) = self.info.scattering {
             return self.scatter_strips(scattering, targets, (start, end));
         }
@@ -96,12 +88,7 @@ impl KernelEmitter<'_, '_, '_> {
         }
     }
 
-    fn map_segments(
-        &mut self,
-        segments: &Segments,
-        targets: &[Target],
-        ends: (Value, Value),
-    ) -> Result<(), Unsupported> {
+    fn map_segments(&mut self, segments: &Segments, targets: &[Target], ends: Ends) -> Result {
         let KernelEmitter { e, info, types, role, params } = self;
         e.segments(segments, ends, &mut |e, body, ends, in_groups| {
             let kernel = Kernel { body: body.clone(), ..info.kernel.clone() };
@@ -111,17 +98,11 @@ impl KernelEmitter<'_, '_, '_> {
                 true => k.map_straight(targets, ends, true),
                 false => k.map_elements(targets, ends),
             }
-        })?;
-        Ok(())
+        })
     }
 
     /// Groups of positions, and those that are left; `in_segments` of a row, where these are not few.
-    fn map_straight(
-        &mut self,
-        targets: &[Target],
-        (start, end): (Value, Value),
-        in_segments: bool,
-    ) -> Result<(), Unsupported> {
+    fn map_straight(&mut self, targets: &[Target], (start, end): Ends, in_segments: bool) -> Result {
         let plan = self.info.lanes(self.e.width).filter(|_| !self.e.counting);
         // A segment at an edge is too short for a group, even under a mask.
         let plan = plan.map(|p| if in_segments { Rc::new(p.without_rest()) } else { p });
@@ -134,31 +115,17 @@ impl KernelEmitter<'_, '_, '_> {
         self.map_elements(targets, (rest, end))
     }
 
-    pub fn map_elements(
-        &mut self,
-        targets: &[Target],
-        (start, end): (Value, Value),
-    ) -> Result<(), Unsupported> {
-        self.counted(start, end, &[], |k, pos, _| {
-            k.map_element(targets, pos)?;
-            Ok(vec![])
-        })?;
-        Ok(())
+    pub fn map_elements(&mut self, targets: &[Target], ends: Ends) -> Result {
+        self.each(ends, 1, |k, pos| k.map_element(targets, pos))
     }
 
-    pub fn map_element(&mut self, targets: &[Target], pos: Value) -> Result<(), Unsupported> {
+    pub fn map_element(&mut self, targets: &[Target], pos: Value) -> Result {
         let mut results = self.element(pos)?.into_iter();
         targets.iter().try_for_each(|target| self.write(target, pos, &mut results))
     }
 
     /// Whole groups of positions; where they end.
-    fn map_groups(
-        &mut self,
-        plan: &Plan,
-        targets: &[Target],
-        start: Value,
-        end: Value,
-    ) -> Result<Value, Unsupported> {
+    fn map_groups(&mut self, plan: &Plan, targets: &[Target], start: Value, end: Value) -> Result<Value> {
         let kernel = self.info.kernel;
         let lengths = match &plan.parts {
             Some(parts) => self.lengths(parts, targets)?,
@@ -190,7 +157,7 @@ impl KernelEmitter<'_, '_, '_> {
     }
 
     /// The lengths of the arrays of which positions have parts.
-    fn lengths(&mut self, parts: &Parts, targets: &[Target]) -> Result<Vec<Value>, Unsupported> {
+    fn lengths(&mut self, parts: &Parts, targets: &[Target]) -> Result<Values> {
         let own =
             targets.iter().filter_map(|t| if let Target::Own { len, .. } = t { Some(*len) } else { None });
         let (mut own, at) = (own.collect::<Vec<_>>().into_iter(), self.info.layout.lengths_at());
@@ -203,7 +170,7 @@ impl KernelEmitter<'_, '_, '_> {
         Ok(words.into_iter().map(|word| self.env(types::I64, word)).collect())
     }
 
-    fn target(&mut self, out: &Out, word: usize, number: usize) -> Result<Target, Unsupported> {
+    fn target(&mut self, out: &Out, word: usize, number: usize) -> Result<Target> {
         match out {
             Out::Elem(p) => Ok(Target::Elem(self.array(word, *p))),
             Out::Row(p, n) => Ok(Target::Row(self.array(word, *p), *n)),
@@ -220,7 +187,7 @@ impl KernelEmitter<'_, '_, '_> {
     }
 
     /// Arrays that are written by index, whose addresses are in these words.
-    pub fn destinations(&mut self, dests: &[Var], word: usize) -> Result<Vec<Base>, Unsupported> {
+    pub fn destinations(&mut self, dests: &[Var], word: usize) -> Result<Vec<Base>> {
         let prims = dests.iter().map(|d| self.types.get(d).copied().and_then(array_prim));
         let prims = prims.collect::<Option<Vec<Prim>>>().ok_or("a scatter needs arrays")?;
         Ok(self.arrays(word, &prims))
@@ -231,7 +198,7 @@ impl KernelEmitter<'_, '_, '_> {
         target: &Target,
         pos: Value,
         results: &mut impl Iterator<Item = Value>,
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         let mut next = || results.next().ok_or_else(|| "a kernel has too few results".to_string());
         match target {
             Target::Own { .. } => {}
@@ -249,7 +216,7 @@ impl KernelEmitter<'_, '_, '_> {
             }
             Target::Scatter { number, len, dests } => {
                 let index = next()?;
-                let values: Vec<Value> = dests.iter().map(|_| next()).collect::<Result<_, _>>()?;
+                let values: Vec<Value> = dests.iter().map(|_| next()).collect::<Result<_>>()?;
                 self.e.scatter(*number, (index, *len), dests.iter().copied().zip(values));
             }
         }
@@ -259,13 +226,7 @@ impl KernelEmitter<'_, '_, '_> {
 
 impl Group<'_, '_> {
     /// Stores results at the positions from `pos`; for parts of arrays, which are stored already, there are none.
-    pub fn write(
-        &mut self,
-        targets: &[Target],
-        pos: Value,
-        results: Vec<Lanes>,
-        has_parts: bool,
-    ) -> Result<(), Unsupported> {
+    pub fn write(&mut self, targets: &[Target], pos: Value, results: Vec<Lanes>, has_parts: bool) -> Result {
         let mut results = results.into_iter();
         for target in targets {
             match target {

@@ -6,7 +6,7 @@
 //!     end += pack flag a -> behind ys[end]
 //! ```
 
-use super::emit::Unsupported;
+use super::emit::Result;
 use super::fresh::Fresh;
 use super::kernel::KernelEmitter;
 use super::prefix::Splitter;
@@ -59,7 +59,7 @@ impl Packing {
 
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// The filter in strips.
-    pub fn pack_strips(&mut self, packing: &Packing) -> Result<Value, Unsupported> {
+    pub fn pack_strips(&mut self, packing: &Packing) -> Result<Value> {
         let values = self.kept_arrays();
         let buffers = self.strip_buffers(&packing.stored);
         self.kept(|k, ends, cursor| {

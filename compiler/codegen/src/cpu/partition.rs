@@ -9,7 +9,7 @@
 //!
 //! The places of the classes are the executor's, one set for each chunk: see `plan::Partition`.
 
-use super::emit::{Base, Unsupported};
+use super::emit::{Base, Ends, Result};
 use super::fresh::Fresh;
 use super::kernel::KernelEmitter;
 use super::prefix::Splitter;
@@ -120,29 +120,23 @@ impl Chooser<'_> {
 
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// The partition in strips.
-    pub fn move_strips(&mut self, moves: &Moves) -> Result<(), Unsupported> {
+    pub fn move_strips(&mut self, moves: &Moves) -> Result {
         let at = self.info.layout.outputs_at() + 1;
         let dests = self.destinations(&moves.dests, at)?;
         let places = self.env(types::I64, at + dests.len());
         let buffers = self.strip_buffers(&moves.stored);
-        self.rows(&[], |k, _, start, end, _| {
-            k.by_strips((start, end), &[], |k, ends, _| {
+        self.each_row(|k, _, ends| {
+            k.by_strips(ends, &[], |k, ends, _| {
                 k.name_strips(&buffers, ends.0);
                 k.store_step(&moves.produce, &moves.stored, ends)?;
                 k.move_strip(moves, &dests, places, ends)?;
                 Ok(vec![])
-            })
-        })?;
-        Ok(())
+            })?;
+            Ok(())
+        })
     }
 
-    fn move_strip(
-        &mut self,
-        moves: &Moves,
-        dests: &[Base],
-        places: Value,
-        (first, last): (Value, Value),
-    ) -> Result<(), Unsupported> {
+    fn move_strip(&mut self, moves: &Moves, dests: &[Base], places: Value, (first, last): Ends) -> Result {
         let n = self.e.b.ins().isub(last, first);
         let classes = self.strip_address(moves.class, first)?;
         for (i, (dest, source)) in dests.iter().zip(&moves.sources).enumerate() {

@@ -16,7 +16,7 @@
 
 mod operator;
 
-use super::emit::{Base, Unsupported, args, output};
+use super::emit::{Base, Ends, Result, args, output};
 use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, Role};
 use super::outputs::Target;
@@ -326,7 +326,7 @@ impl Strips {
 
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// The scan in strips. Of the code that only reduces: whether a segment begins, so that nothing before matters to the result.
-    pub fn scan_in_strips(&mut self, strips: &Strips) -> Result<Value, Unsupported> {
+    pub fn scan_in_strips(&mut self, strips: &Strips) -> Result<Value> {
         let initial = self.initial();
         let info = self.info;
         let at = info.layout.outputs_at();
@@ -371,7 +371,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// Where the scan's outputs go.
-    fn scan_targets(&mut self) -> Result<Vec<Target>, Unsupported> {
+    fn scan_targets(&mut self) -> Result<Vec<Target>> {
         let info = self.info;
         if let Some(after) = info.kernel.after() {
             return self.targets(&after.outs);
@@ -399,7 +399,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         slots
     }
 
-    fn first_step(&mut self, strips: &Strips, ends: (Value, Value)) -> Result<(), Unsupported> {
+    fn first_step(&mut self, strips: &Strips, ends: Ends) -> Result {
         if !strips.has_first() {
             return Ok(());
         }
@@ -412,8 +412,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         strips: &Strips,
         flags: usize,
         stored: &[Buffer],
-        (start, end): (Value, Value),
-    ) -> Result<(Value, Value), Unsupported> {
+        (start, end): Ends,
+    ) -> Result<(Value, Value)> {
         let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 16, 4);
         let found = self.e.b.create_sized_stack_slot(data);
         let [back, on, done] = [(); 3].map(|()| self.e.b.create_block());
@@ -457,8 +457,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         buffers: &[Buffer],
         targets: &[Target],
         carried: &[StackSlot],
-        (first, last): (Value, Value),
-    ) -> Result<(), Unsupported> {
+        (first, last): Ends,
+    ) -> Result {
         let count = self.e.b.ins().isub(last, first);
         for (i, part) in strips.parts.iter().enumerate() {
             let output = strips.prefixes[i].output.and_then(|o| targets.get(o));

@@ -10,7 +10,7 @@
 //!
 //! A row has every element once, so the order in which one is updated stays what it was.
 
-use super::emit::{Base, Unsupported};
+use super::emit::{Base, Ends, Result};
 use super::fresh::Fresh;
 use super::kernel::KernelEmitter;
 use super::small_integers::needed;
@@ -98,10 +98,10 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
     pub fn row_updates(
         &mut self,
         rows: &RowUpdates,
-        (start, end): (Value, Value),
+        (start, end): Ends,
         (len, dests): (Value, &[Base]),
-        each: impl FnOnce(&mut Self) -> Result<(), Unsupported>,
-    ) -> Result<(), Unsupported> {
+        each: impl FnOnce(&mut Self) -> Result,
+    ) -> Result {
         let [look, whole, single, after] = [(); 4].map(|()| self.e.b.create_block());
         let count = self.e.b.ins().isub(end, start);
         let is_long = self.e.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, count, tuning::HIST_ROW);

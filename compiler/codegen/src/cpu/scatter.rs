@@ -6,7 +6,7 @@
 //!     scatter ys i a
 //! ```
 
-use super::emit::{Unsupported, output};
+use super::emit::{Ends, Result, output};
 use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, KernelInfo, array_prim};
 use super::outputs::Target;
@@ -102,8 +102,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         &mut self,
         scattering: &Scattering,
         targets: &[Target],
-        (start, end): (Value, Value),
-    ) -> Result<(), Unsupported> {
+        (start, end): Ends,
+    ) -> Result {
         let buffers: Vec<Vec<Buffer>> = scattering.buffers.iter().map(|b| self.strip_buffers(b)).collect();
         let (types, role, params) = (self.types, self.role, self.params.clone());
         let info = KernelInfo::of_stage(&scattering.kernel);
@@ -137,12 +137,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         stored
     }
 
-    fn scatter_strip(
-        &mut self,
-        targets: &[Target],
-        buffers: &[Vec<Buffer>],
-        (first, last): (Value, Value),
-    ) -> Result<(), Unsupported> {
+    fn scatter_strip(&mut self, targets: &[Target], buffers: &[Vec<Buffer>], (first, last): Ends) -> Result {
         let n = self.e.b.ins().isub(last, first);
         let scatters = targets.iter().filter_map(|t| match t {
             Target::Scatter { number, len, dests } => Some((*number, *len, dests)),

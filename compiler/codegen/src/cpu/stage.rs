@@ -17,7 +17,7 @@
 //! fails first: so it is a map, which may be done once more.
 
 use super::branches::without_branches;
-use super::emit::{Base, Unsupported, args, input};
+use super::emit::{Base, Ends, Result, Values, args, input};
 use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, Role};
 use super::outputs::Target;
@@ -382,14 +382,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// Code for the positions `start..end`: strip by strip after the earlier stages, if the kernel has such.
     pub fn in_strips(
         &mut self,
-        (start, end): (Value, Value),
+        (start, end): Ends,
         state: &[Value],
-        code: impl FnOnce(
-            &mut KernelEmitter<'_, 'a, 'k>,
-            (Value, Value),
-            &[Value],
-        ) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
+        code: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Ends, &[Value]) -> Result<Values>,
+    ) -> Result<Values> {
         let Some(staged) = self.staged().filter(|_| self.role != Role::Combine) else {
             return code(self, (start, end), state);
         };
@@ -401,14 +397,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// As `in_strips`, of a map; with strips left where checks that wait fail.
-    pub fn map_in_strips(
-        &mut self,
-        targets: &[Target],
-        (start, end): (Value, Value),
-    ) -> Result<(), Unsupported> {
+    pub fn map_in_strips(&mut self, targets: &[Target], (start, end): Ends) -> Result {
         let staged = self.staged();
         let Some(staged) = staged.filter(|s| s.checks_late) else {
-            let code = |k: &mut KernelEmitter<'_, 'a, 'k>, ends, _: &[Value]| {
+            self.in_strips((start, end), &[], |k, ends, _| {
                 match staged {
                     Some(staged) => {
                         k.reloading(&staged.last, targets, |k, targets| k.map_positions(targets, ends))?
@@ -416,8 +408,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                     None => k.map_positions(targets, ends)?,
                 }
                 Ok(vec![])
-            };
-            self.in_strips((start, end), &[], code)?;
+            })?;
             return Ok(());
         };
         let buffers = self.buffers(staged);
@@ -454,11 +445,11 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// As [`Self::map_in_strips`], of all rows.
-    pub fn map_rows_in_strips(&mut self, staged: &'k Staged, targets: &[Target]) -> Result<(), Unsupported> {
+    pub fn map_rows_in_strips(&mut self, staged: &'k Staged, targets: &[Target]) -> Result {
         let Some((_, dim)) = self.info.kernel.space.as_rows() else { return Err("there are no rows".into()) };
         let buffers = self.buffers(staged);
         let (row_lo, row_hi, lo, hi) = (self.params[1], self.params[2], self.params[3], self.params[4]);
-        self.counted_by(staged.length() as i64, lo, hi, &[row_lo], |k, first, rows| {
+        self.counted_until(None, staged.length() as i64, (lo, hi), &[row_lo], |k, first, rows| {
             let (start, end) = k.strip_from(staged.length(), first, hi);
             let after = k.first_row_from(dim, rows[0], row_hi, end);
             k.params[1..5].copy_from_slice(&[rows[0], after, start, end]);
@@ -482,20 +473,16 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     fn rows_of(
         &mut self,
         step: &Kernel,
-        ends: (Value, Value),
-        code: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, (Value, Value)) -> Result<(), Unsupported>,
-    ) -> Result<(), Unsupported> {
+        ends: Ends,
+        code: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Ends) -> Result,
+    ) -> Result {
         let kernel = self.info.kernel;
         let of_rows = kernel.prologue.iter().flat_map(|s| &s.pat).map(|p| p.var);
         let mut of_rows = of_rows.chain(kernel.binders().into_iter().filter(|v| *v != kernel.pos));
         if !of_rows.any(|v| step.body.mentions(v)) {
             return code(self, ends);
         }
-        self.rows(&[], |k, _, from, to, _| {
-            code(k, (from, to))?;
-            Ok(vec![])
-        })?;
-        Ok(())
+        self.each_row(|k, _, ends| code(k, ends))
     }
 
     /// The first row from `row` on, before `row_hi`, that begins at `end` or later.
@@ -535,29 +522,24 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// Steps that are done with a strip before the kernel that remains.
-    fn stages(
-        &mut self,
-        staged: &Staged,
-        buffers: &[Buffer],
-        ends: (Value, Value),
-    ) -> Result<(), Unsupported> {
+    fn stages(&mut self, staged: &Staged, buffers: &[Buffer], ends: Ends) -> Result {
         self.name_strips(buffers, ends.0);
         staged.stages.iter().try_for_each(|stage| self.stage(stage, ends))
     }
 
-    fn stage(&mut self, stage: &Stage, (start, end): (Value, Value)) -> Result<(), Unsupported> {
+    fn stage(&mut self, stage: &Stage, (start, end): Ends) -> Result {
         if !stage.kernel.body.stms.is_empty() {
             self.store_step(&stage.kernel, &stage.stored, (start, end))?;
         }
         self.strip_calls(stage, (start, end))
     }
 
-    fn strip_calls(&mut self, stage: &Stage, (start, end): (Value, Value)) -> Result<(), Unsupported> {
+    fn strip_calls(&mut self, stage: &Stage, (start, end): Ends) -> Result {
         let count = self.e.b.ins().isub(end, start);
         stage.calls.iter().try_for_each(|call| self.strip_call(call, start, count))
     }
 
-    fn strip_call(&mut self, call: &Call, start: Value, count: Value) -> Result<(), Unsupported> {
+    fn strip_call(&mut self, call: &Call, start: Value, count: Value) -> Result {
         let to = self.strip_address(call.to.var, start)?;
         let from = self.strip_address(call.from, start)?;
         self.runtime_call(strip_symbol(call.function, call.to.prim), &[to, from, count]);

@@ -1,7 +1,7 @@
 //! Kernels in steps, on strips of positions: memory on the stack for what one step leaves to the next, and calls of the runtime's functions
 //! for strips.
 
-use super::emit::{Base, Unsupported, output};
+use super::emit::{Base, Ends, Result, Values, output};
 use super::kernel::{KernelEmitter, KernelInfo};
 use super::outputs::Target;
 use super::scatter::Scattering;
@@ -33,14 +33,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// `code(ends, state)` for the positions `start..end`, strip by strip.
     pub fn by_strips(
         &mut self,
-        (start, end): (Value, Value),
+        (start, end): Ends,
         state: &[Value],
-        code: impl FnOnce(
-            &mut KernelEmitter<'_, 'a, 'k>,
-            (Value, Value),
-            &[Value],
-        ) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
+        code: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Ends, &[Value]) -> Result<Values>,
+    ) -> Result<Values> {
         self.by_strips_of(STRIP, (start, end), state, code)
     }
 
@@ -48,22 +44,18 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     pub fn by_strips_of(
         &mut self,
         length: usize,
-        (start, end): (Value, Value),
+        (start, end): Ends,
         state: &[Value],
-        code: impl FnOnce(
-            &mut KernelEmitter<'_, 'a, 'k>,
-            (Value, Value),
-            &[Value],
-        ) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
-        self.counted_by(length as i64, start, end, state, |k, first, state| {
+        code: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Ends, &[Value]) -> Result<Values>,
+    ) -> Result<Values> {
+        self.counted_until(None, length as i64, (start, end), state, |k, first, state| {
             let ends = k.strip_from(length, first, end);
             code(k, ends, state)
         })
     }
 
     /// The ends of the strip that begins at a position.
-    pub fn strip_from(&mut self, length: usize, first: Value, end: Value) -> (Value, Value) {
+    pub fn strip_from(&mut self, length: usize, first: Value, end: Value) -> Ends {
         let next = self.e.b.ins().iadd_imm_s(first, length as i64);
         (first, self.e.b.ins().smin(next, end))
     }
@@ -97,12 +89,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// A step whose results go to the buffers of these variables.
-    pub fn store_step(
-        &mut self,
-        kernel: &Kernel,
-        stored: &[Scalar],
-        ends: (Value, Value),
-    ) -> Result<(), Unsupported> {
+    pub fn store_step(&mut self, kernel: &Kernel, stored: &[Scalar], ends: Ends) -> Result {
         let targets: Vec<Target> = stored.iter().map(|s| Target::Elem(self.e.bound.arrays[&s.var])).collect();
         self.step(kernel, None, &targets, ends)
     }
@@ -113,8 +100,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         kernel: &Kernel,
         scattering: Option<&Scattering>,
         targets: &[Target],
-        ends: (Value, Value),
-    ) -> Result<(), Unsupported> {
+        ends: Ends,
+    ) -> Result {
         let info = KernelInfo { scattering, ..KernelInfo::of_stage(kernel) };
         let params = self.params.clone();
         self.reloading(kernel, targets, |this, targets| {
@@ -168,7 +155,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// Where the element of a position is.
-    pub fn strip_address(&mut self, array: Var, start: Value) -> Result<Value, Unsupported> {
+    pub fn strip_address(&mut self, array: Var, start: Value) -> Result<Value> {
         let base = *self.e.bound.arrays.get(&array).ok_or("a strip is not bound")?;
         Ok(self.e.element(base, start))
     }

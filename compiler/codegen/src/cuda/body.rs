@@ -4,6 +4,7 @@
 //! leaves the function with `false`, as a call of a function that failed does.
 
 use super::text::{Text, atom, name, ty};
+pub use crate::Result;
 use par_ir::core::{At, Body, Exp, FunId, LoopForm, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp, SpecialOp, UnOp};
 use par_ir::tuning;
@@ -11,9 +12,6 @@ use par_ir::ty::{Atom, Vars};
 use par_ir::{CheckKind, Prim, Span, Var};
 use par_runtime::plan::KernelCheck;
 use std::collections::HashMap;
-
-/// A construct that cannot be written: text for the developer, since flattening makes none.
-pub type Unsupported = String;
 
 /// Writes bodies.
 pub struct Bodies<'a> {
@@ -59,11 +57,11 @@ impl Bodies<'_> {
     }
 
     /// Statements in order.
-    pub fn stms(&mut self, stms: &[Stm]) -> Result<(), Unsupported> {
+    pub fn stms(&mut self, stms: &[Stm]) -> Result {
         stms.iter().try_for_each(|s| self.stm(s))
     }
 
-    fn stm(&mut self, stm: &Stm) -> Result<(), Unsupported> {
+    fn stm(&mut self, stm: &Stm) -> Result {
         match &stm.exp {
             Exp::Atom(a) => {
                 let value = self.atom(a);
@@ -93,22 +91,22 @@ impl Bodies<'_> {
         Ok(())
     }
 
-    fn check(&mut self, cond: &Atom, kind: &CheckKind, args: &[Atom], span: Span) -> Result<(), Unsupported> {
+    fn check(&mut self, cond: &Atom, kind: &CheckKind, args: &[Atom], span: Span) -> Result {
         let fail = self.failure(kind, args, span)?;
         self.text.line(format!("if (!{}) return {fail};", self.atom(cond)));
         Ok(())
     }
 
     /// The call that reports a failed check; it is false.
-    fn failure(&mut self, kind: &CheckKind, args: &[Atom], span: Span) -> Result<String, Unsupported> {
-        let types: Vec<Prim> = args.iter().map(|a| self.type_of(a)).collect::<Result<_, _>>()?;
+    fn failure(&mut self, kind: &CheckKind, args: &[Atom], span: Span) -> Result<String> {
+        let types: Vec<Prim> = args.iter().map(|a| self.type_of(a)).collect::<Result<_>>()?;
         let number = self.checks.len();
         self.checks.push(KernelCheck { kind: kind.clone(), args: types, span });
         let words = args.iter().map(|a| format!(", op::word({})", self.atom(a))).collect::<String>();
         Ok(format!("here.fail({number}{words})"))
     }
 
-    fn type_of(&self, a: &Atom) -> Result<Prim, Unsupported> {
+    fn type_of(&self, a: &Atom) -> Result<Prim> {
         match a {
             Atom::Const(c) => Ok(c.prim()),
             Atom::Var(v) => self.prims.get(v).copied().ok_or_else(|| format!("v_{} has no type", v.0)),
@@ -123,7 +121,7 @@ impl Bodies<'_> {
     }
 
     /// A body whose results go to variables that have been declared.
-    fn arm(&mut self, pat: &[Param], body: &Body) -> Result<(), Unsupported> {
+    fn arm(&mut self, pat: &[Param], body: &Body) -> Result {
         self.stms(&body.stms)?;
         for (p, x) in pat.iter().zip(&body.results) {
             let line = format!("{} = {};", self.variable(p), self.atom(x));
@@ -132,10 +130,9 @@ impl Bodies<'_> {
         Ok(())
     }
 
-    fn branch(&mut self, stm: &Stm, cond: &Atom, then: &Body, other: &Body) -> Result<(), Unsupported> {
+    fn branch(&mut self, stm: &Stm, cond: &Atom, then: &Body, other: &Body) -> Result {
         self.declare(&stm.pat);
-        let open = format!("if ({}) {{", self.atom(cond));
-        self.text.open(open);
+        self.text.open(format!("if ({}) {{", self.atom(cond)));
         self.arm(&stm.pat, then)?;
         self.text.otherwise("} else {");
         self.arm(&stm.pat, other)?;
@@ -143,13 +140,7 @@ impl Bodies<'_> {
         Ok(())
     }
 
-    fn loop_(
-        &mut self,
-        stm: &Stm,
-        params: &[(Param, Atom)],
-        form: &LoopForm,
-        body: &Body,
-    ) -> Result<(), Unsupported> {
+    fn loop_(&mut self, stm: &Stm, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Result {
         for (p, x) in params {
             let line = format!("{} = {};", self.declared(p), self.atom(x));
             self.text.line(line);
@@ -170,7 +161,7 @@ impl Bodies<'_> {
 
     /// The head of a loop. Now and then a long one asks whether there is nothing to be done any more; a counted one is two loops
     /// for that, of which the inner one does not. Whether there are two.
-    fn open_loop(&mut self, form: &LoopForm) -> Result<bool, Unsupported> {
+    fn open_loop(&mut self, form: &LoopForm) -> Result<bool> {
         match form {
             LoopForm::For { index, prim, bound } => {
                 let (i, n, ty) = (name(*index, self.vars), self.atom(bound), ty(*prim));
@@ -198,7 +189,7 @@ impl Bodies<'_> {
     }
 
     /// One iteration of a loop: its results become the state, all at once.
-    fn iteration(&mut self, state: &[&Param], body: &Body) -> Result<(), Unsupported> {
+    fn iteration(&mut self, state: &[&Param], body: &Body) -> Result {
         self.stms(&body.stms)?;
         let changed: Vec<(String, String, &Param)> = state
             .iter()
@@ -219,7 +210,7 @@ impl Bodies<'_> {
         Ok(())
     }
 
-    fn call(&mut self, stm: &Stm, f: FunId, xs: &[Atom]) -> Result<(), Unsupported> {
+    fn call(&mut self, stm: &Stm, f: FunId, xs: &[Atom]) -> Result {
         self.declare(&stm.pat);
         let callee = self.locals.get(f.0 as usize).ok_or("a call of a function that does not exist")?.clone();
         let deep = self.failure(&CheckKind::TooDeep, &[], stm.span)?;
@@ -256,10 +247,7 @@ fn comment(line: &str) -> String {
 fn function(op: PrimOp) -> String {
     match op {
         PrimOp::Un(UnOp::Not, _) => "op::not_".into(),
-        PrimOp::Bin(BinOp::And, p) | PrimOp::Bin(BinOp::Or, p) | PrimOp::Bin(BinOp::Xor, p) => {
-            let PrimOp::Bin(op, _) = op else { unreachable!("one of the three, at {p}") };
-            format!("op::{}_", op.name())
-        }
+        PrimOp::Bin(op @ (BinOp::And | BinOp::Or | BinOp::Xor), _) => format!("op::{}_", op.name()),
         PrimOp::Un(op, _) => format!("op::{}", op.name()),
         PrimOp::Bin(op, _) => format!("op::{}", op.name()),
         PrimOp::Cmp(op, _) => format!("op::{}", op.name()),

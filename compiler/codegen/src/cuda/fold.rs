@@ -1,6 +1,6 @@
 //! Reductions and scans along rows.
 
-use super::body::{Bodies, Unsupported};
+use super::body::{Bodies, Result};
 use super::kernel::{Source, close_function, open_function, rows, tile};
 use super::map::needs_rows;
 use super::text::{atom, name, ty};
@@ -32,7 +32,7 @@ pub fn keep(b: &mut Bodies, s: &Source) {
 }
 
 /// `keep` makes something of a prefix and stores that. It may need what the body computes, which is computed once more.
-pub fn after(b: &mut Bodies, s: &Source, after: &After) -> Result<(), Unsupported> {
+pub fn after(b: &mut Bodies, s: &Source, after: &After) -> Result {
     let types = super::map::result_types(s, &after.outs);
     let fields: String = types.iter().enumerate().map(|(i, p)| format!("{} r{i}; ", ty(*p))).collect();
     b.text.line(format!("struct Outputs {{ {fields}}};"));

@@ -13,7 +13,7 @@
 //!
 //! The executor knows the members by their order, each of which takes 8 bytes: see `par_runtime::cuda::Kernel`.
 
-use super::body::{Bodies, Unsupported};
+use super::body::{Bodies, Result};
 use super::operator;
 use super::text::{name, ty};
 use crate::free;
@@ -144,7 +144,7 @@ impl<'a> Source<'a> {
 }
 
 /// Writes the struct and the functions of a kernel.
-pub fn kernel(b: &mut Bodies, s: &Source, types: &HashMap<Var, Ty>) -> Result<(), Unsupported> {
+pub fn kernel(b: &mut Bodies, s: &Source, types: &HashMap<Var, Ty>) -> Result {
     b.text.open(format!("struct {} {{", s.class));
     members(b, s, types)?;
     body(b, s)?;
@@ -176,7 +176,7 @@ pub fn kernel(b: &mut Bodies, s: &Source, types: &HashMap<Var, Ty>) -> Result<()
     Ok(())
 }
 
-fn members(b: &mut Bodies, s: &Source, types: &HashMap<Var, Ty>) -> Result<(), Unsupported> {
+fn members(b: &mut Bodies, s: &Source, types: &HashMap<Var, Ty>) -> Result {
     b.text.line("par::Failure* failure;");
     b.text.line("u64 launch, stack;");
     b.text.line(match s.shape() {
@@ -236,7 +236,7 @@ fn outputs(b: &mut Bodies, s: &Source) {
 }
 
 /// The body's results, and the function that computes them at a position.
-fn body(b: &mut Bodies, s: &Source) -> Result<(), Unsupported> {
+fn body(b: &mut Bodies, s: &Source) -> Result {
     let owned: Vec<Var> = free::owned(s.kernel).map(|(_, state)| state.var).collect();
     let types = result_types(s);
     let fields: String = types.iter().enumerate().map(|(i, p)| format!("{} r{i}; ", ty(*p))).collect();

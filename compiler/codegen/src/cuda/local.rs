@@ -1,13 +1,13 @@
 //! Local functions: recursion inside kernels, on CUDA's stack. A call of itself in tail position is a jump.
 
-use super::body::{Bodies, Unsupported};
+use super::body::{Bodies, Result};
 use super::text::{atom, ty};
 use par_ir::core::{Body, Exp, Fun, FunId};
 use par_ir::ty::Atom;
 use par_runtime::cuda;
 
 /// The functions that kernels call, in the order of their numbers.
-pub fn functions(b: &mut Bodies, funs: &[Fun]) -> Result<Vec<cuda::Function>, Unsupported> {
+pub fn functions(b: &mut Bodies, funs: &[Fun]) -> Result<Vec<cuda::Function>> {
     b.locals = funs.iter().enumerate().map(|(i, f)| function_name(i, f)).collect();
     let write = |(i, f): (usize, &Fun)| {
         let head = head(b, i, f);
@@ -49,7 +49,7 @@ struct Tail<'a> {
 
 impl Tail<'_> {
     /// A body whose results are the function's.
-    fn body(&self, b: &mut Bodies, body: &Body) -> Result<(), Unsupported> {
+    fn body(&self, b: &mut Bodies, body: &Body) -> Result {
         let last = body.stms.last().filter(|s| {
             let bound = s.pat.iter().map(|p| Atom::Var(p.var));
             !s.pat.is_empty() && bound.eq(body.results.iter().copied())

@@ -15,6 +15,7 @@ mod plan;
 mod schedule;
 mod text;
 
+use crate::Result;
 use crate::free;
 use body::Bodies;
 use kernel::Source;
@@ -32,7 +33,7 @@ pub fn compile(
     program: &flat::Program,
     reproducible: bool,
     source: &dyn Fn(Span) -> Option<String>,
-) -> Result<Program, String> {
+) -> Result<Program> {
     let types = free::types(program);
     let mut bodies = Bodies {
         text: Text::default(),

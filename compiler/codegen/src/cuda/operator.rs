@@ -1,6 +1,6 @@
 //! The operator of a fold: an object with what it captures, as the templates want it.
 
-use super::body::{Bodies, Unsupported};
+use super::body::{Bodies, Result};
 use super::kernel::Source;
 use super::text::{atom, ty};
 use par_ir::Prim;
@@ -9,7 +9,7 @@ use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::ty::Atom;
 
 /// Writes the types `Value`, what is combined, and `Op`.
-pub fn operator(b: &mut Bodies, s: &Source, op: &Lambda, k: usize) -> Result<(), Unsupported> {
+pub fn operator(b: &mut Bodies, s: &Source, op: &Lambda, k: usize) -> Result {
     let fields: String = s.combined.iter().enumerate().map(|(i, p)| format!("{} v{i}; ", ty(*p))).collect();
     b.text.line(format!("struct Value {{ {fields}}};"));
     b.text.open("struct Op : par::Operator {");
@@ -42,7 +42,7 @@ pub fn operator(b: &mut Bodies, s: &Source, op: &Lambda, k: usize) -> Result<(),
 
 /// The operator's body, as a function of the kernel, whose members it captures. What fails there comes after what
 /// fails at a position.
-fn combine(b: &mut Bodies, op: &Lambda, k: usize) -> Result<(), Unsupported> {
+fn combine(b: &mut Bodies, op: &Lambda, k: usize) -> Result {
     b.text.open("PAR_INLINE bool combine(const Value& a, const Value& b, Value& result) const {");
     b.text.line("const par::Here here{failure, launch, par::after_all, par::lowest_address(stack)};");
     for (i, p) in op.params.iter().enumerate() {

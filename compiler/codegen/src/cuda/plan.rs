@@ -1,7 +1,8 @@
 //! Plans of kernels.
 
 use super::kernel::Source;
-use crate::plan::{Code, Live, Operands, all_outs};
+use crate::Result;
+use crate::plan::{Code, Operands, all_outs};
 use crate::work;
 use par_ir::flat::{self, Kernel};
 use par_ir::ty::Atom;
@@ -19,20 +20,14 @@ pub struct CudaCode<'a> {
 impl Code for CudaCode<'_> {
     type Kernel = cuda::Kernel;
 
-    fn kernel(
-        &mut self,
-        number: u32,
-        kernel: &Kernel,
-        operands: &mut Operands,
-        live: &mut Live,
-    ) -> Result<cuda::Kernel, String> {
+    fn kernel(&mut self, number: u32, kernel: &Kernel, operands: &mut Operands) -> Result<cuda::Kernel> {
         let source = self.kernels.get(&number).ok_or("a kernel was not compiled")?;
-        let kind = kind(kernel, source, operands, live);
-        let captures = operands.vars(&source.captures, live);
+        let kind = kind(kernel, source, operands);
+        let captures = operands.vars(&source.captures);
         Ok(cuda::Kernel {
             number: source.number,
             name: source.name.clone(),
-            space: operands.space(&kernel.space, live),
+            space: operands.space(&kernel.space),
             captures,
             kind,
             tile: source.tile(),
@@ -45,29 +40,27 @@ impl Code for CudaCode<'_> {
     }
 }
 
-fn kind(kernel: &Kernel, source: &Source, operands: &mut Operands, live: &mut Live) -> cuda::KernelKind {
+fn kind(kernel: &Kernel, source: &Source, operands: &mut Operands) -> cuda::KernelKind {
     match &kernel.kind {
         flat::KernelKind::Map(outs) => {
-            let (outs, elects) = (all_outs(outs, operands, live), source.elected(outs));
+            let (outs, elects) = (all_outs(outs, operands), source.elected(outs));
             cuda::KernelKind::Map { outs, elects, serial: source.is_serial() }
         }
-        flat::KernelKind::Reduce { neutral, .. } => {
-            cuda::KernelKind::Reduce(fold(neutral, source, operands, live))
-        }
+        flat::KernelKind::Reduce { neutral, .. } => cuda::KernelKind::Reduce(fold(neutral, source, operands)),
         flat::KernelKind::Scan { neutral, after, .. } => {
-            let after = after.as_ref().map(|a| (all_outs(&a.outs, operands, live), source.elected(&a.outs)));
-            cuda::KernelKind::Scan { fold: fold(neutral, source, operands, live), after }
+            let after = after.as_ref().map(|a| (all_outs(&a.outs, operands), source.elected(&a.outs)));
+            cuda::KernelKind::Scan { fold: fold(neutral, source, operands), after }
         }
         flat::KernelKind::Filter => cuda::KernelKind::Filter(source.elems.clone()),
         flat::KernelKind::Hist { dests, op, neutral } => {
-            let fold = fold(neutral, source, operands, live);
+            let fold = fold(neutral, source, operands);
             let combine = super::hist::combine(source, op);
-            cuda::KernelKind::Hist { dests: operands.vars(dests, live), fold, combine }
+            cuda::KernelKind::Hist { dests: operands.vars(dests), fold, combine }
         }
     }
 }
 
-fn fold(neutral: &[Atom], source: &Source, operands: &mut Operands, live: &mut Live) -> Fold {
+fn fold(neutral: &[Atom], source: &Source, operands: &mut Operands) -> Fold {
     let (prims, elems) = (source.combined.clone(), source.elems.clone());
-    Fold { prims, neutral: operands.operands(neutral, live), elems }
+    Fold { prims, neutral: operands.operands(neutral), elems }
 }

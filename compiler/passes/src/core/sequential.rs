@@ -14,12 +14,12 @@
 //! loops nevertheless.
 
 use par_ir::build::Statements;
-use par_ir::core::{Body, Exp, Lambda, Param, Program, Schedule, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Program, Rows, Schedule, Stm};
 use par_ir::loops::{self, Loop, update};
 use par_ir::prim::BinOp;
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
-use par_ir::{Atom, Dim, Scalar, Span, Type, Var, Vars};
+use par_ir::{Atom, Dim, Span, Type, Var, Vars};
 
 /// In all functions.
 pub fn run(program: &mut Program) {
@@ -69,7 +69,7 @@ impl Rewriter<'_> {
         true
     }
 
-    fn map(&mut self, stm: &Stm, rows: (Atom, &[Var], &Lambda), out: &mut Vec<Stm>) {
+    fn map(&mut self, stm: &Stm, rows: Rows, out: &mut Vec<Stm>) {
         let dests: Vec<Var> = stm.pat.iter().map(|p| self.filled(&p.ty, stm.span, out)).collect();
         self.rows_into(&stm.pat, &dests, rows, &[], stm.span, out);
     }
@@ -79,7 +79,7 @@ impl Rewriter<'_> {
         &mut self,
         pat: &[Param],
         dests: &[Var],
-        (width, inputs, lam): (Atom, &[Var], &Lambda),
+        (width, inputs, lam): Rows,
         at: &[Atom],
         span: Span,
         out: &mut Vec<Stm>,
@@ -124,7 +124,7 @@ impl Rewriter<'_> {
     fn fold(
         &mut self,
         stm: &Stm,
-        (width, inputs, lam): (Atom, &[Var], &Lambda),
+        (width, inputs, lam): Rows,
         (op, neutral): (&Lambda, &[Atom]),
         exclusive: Option<bool>,
         out: &mut Vec<Stm>,
@@ -150,7 +150,7 @@ impl Rewriter<'_> {
         out.push(rows.finish(width, pat, results));
     }
 
-    fn filter(&mut self, stm: &Stm, (width, inputs, lam): (Atom, &[Var], &Lambda), out: &mut Vec<Stm>) {
+    fn filter(&mut self, stm: &Stm, (width, inputs, lam): Rows, out: &mut Vec<Stm>) {
         let full = |p: &Param| Type::array(vec![Dim::Size(width)], p.ty.prim());
         let all: Vec<Param> =
             stm.pat[1..].iter().map(|p| Param { var: self.vars.fresh_like(p.var), ty: full(p) }).collect();
@@ -187,7 +187,7 @@ impl Rewriter<'_> {
         &mut self,
         stm: &Stm,
         dests: &[Var],
-        (width, inputs, lam): (Atom, &[Var], &Lambda),
+        (width, inputs, lam): Rows,
         op: Option<&Lambda>,
         out: &mut Vec<Stm>,
     ) {
@@ -234,21 +234,17 @@ impl Rewriter<'_> {
     /// An array of a type, full of zeros.
     fn filled(&mut self, ty: &Type, span: Span, out: &mut Vec<Stm>) -> Var {
         let mut code = Statements::new(span);
-        let mut bind = |ty, exp| code.value("zeros", ty, exp, self.vars);
-        let (prim, zero) = (ty.prim(), Atom::Const(Scalar::zero(ty.prim())));
-        let mut made = zero;
-        if let [_, Dim::Seg(s)] = ty.dims[..] {
-            let total = Atom::Var(bind(Type::I64, Exp::Total(s)));
-            let flat = bind(Type::array(vec![Dim::Size(total)], prim), Exp::Replicate(total, zero));
-            made = bind(ty.clone(), Exp::Unflatten(flat)).into();
-        } else {
-            for (i, dim) in ty.dims.iter().enumerate().rev() {
-                let Dim::Size(n) = *dim else { unreachable!("deep descriptors are not filled") };
-                made = bind(Type::array(ty.dims[i..].to_vec(), prim), Exp::Replicate(n, made)).into();
+        let made = match ty.dims[..] {
+            [_, Dim::Seg(s)] => {
+                let total = code.value("zeros", Type::I64, Exp::Total(s), self.vars).into();
+                let flat = Type::array(vec![Dim::Size(total)], ty.prim());
+                let flat = code.zeros(&flat, self.vars);
+                code.value("zeros", ty.clone(), Exp::Unflatten(flat), self.vars)
             }
-        }
+            _ => code.zeros(ty, self.vars),
+        };
         out.append(&mut code.stms);
-        made.var().expect("an array has a dimension")
+        made
     }
 }
 

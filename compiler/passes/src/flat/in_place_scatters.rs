@@ -143,33 +143,30 @@ impl Pair {
     /// True where all writes are inside, and none of them at an index that another position reads or writes. Up to these bounds nothing wraps.
     fn apart(&self, host: &mut Host, access: &Access, count: Atom, len: Atom) -> Option<Atom> {
         const FACTOR: i64 = 1 << 31;
-        let number = |op| PrimOp::Bin(op, Prim::I64);
-        let is = |op| PrimOp::Cmp(op, Prim::I64);
-        let zero = Atom::i64(0);
         let (first, by) = (emit(&self.first, access, host)?, emit(&self.stride, access, host)?);
         let size = magnitude(by, host);
-        let steps = host.prim("steps", number(BinOp::Sub), vec![count, Atom::i64(1)]);
-        let way = host.prim("way", number(BinOp::Mul), vec![steps, by]);
-        let last = host.prim("last", number(BinOp::Add), vec![first, way]);
-        let low = host.prim("low", number(BinOp::Min), vec![first, last]);
-        let high = host.prim("high", number(BinOp::Max), vec![first, last]);
+        let steps = host.arith("steps", BinOp::Sub, count, Atom::i64(1));
+        let way = host.arith("way", BinOp::Mul, steps, by);
+        let last = host.arith("last", BinOp::Add, first, way);
+        let low = host.arith("low", BinOp::Min, first, last);
+        let high = host.arith("high", BinOp::Max, first, last);
         // What is the same in all iterations of a loop comes first.
         let mut all = Vec::new();
         let sizes = [(Atom::i64(1), size), (size, Atom::i64(FACTOR))];
         for (x, y) in sizes.into_iter().filter(|_| size.as_i64() != Some(1)) {
-            all.push(host.prim("fits", is(CmpOp::Le), vec![x, y]));
+            all.push(host.compare("fits", CmpOp::Le, x, y));
         }
         for distance in &self.distances {
             let x = emit(distance, access, host)?;
             let x = magnitude(x, host);
             // Between what is written.
-            let rest = host.prim("rest", number(BinOp::Rem), vec![x, size]);
-            all.push(host.prim("beside", is(CmpOp::Ne), vec![rest, zero]));
+            let rest = host.arith("rest", BinOp::Rem, x, size);
+            all.push(host.compare("beside", CmpOp::Ne, rest, Atom::i64(0)));
         }
-        for (x, y) in [(count, Atom::i64(FACTOR)), (zero, low)] {
-            all.push(host.prim("fits", is(CmpOp::Le), vec![x, y]));
+        for (x, y) in [(count, Atom::i64(FACTOR)), (Atom::i64(0), low)] {
+            all.push(host.compare("fits", CmpOp::Le, x, y));
         }
-        all.push(host.prim("fits", is(CmpOp::Lt), vec![high, len]));
+        all.push(host.compare("fits", CmpOp::Lt, high, len));
         let and = PrimOp::Bin(BinOp::And, Prim::Bool);
         all.into_iter().reduce(|x, y| host.prim("apart", and, vec![x, y]))
     }
@@ -217,8 +214,8 @@ fn magnitude(x: Atom, host: &mut Host) -> Atom {
     if let Some(n) = x.as_i64() {
         return Atom::i64(n.wrapping_abs());
     }
-    let negated = host.prim("negated", PrimOp::Bin(BinOp::Sub, Prim::I64), vec![Atom::i64(0), x]);
-    host.prim("size", PrimOp::Bin(BinOp::Max, Prim::I64), vec![x, negated])
+    let negated = host.arith("negated", BinOp::Sub, Atom::i64(0), x);
+    host.arith("size", BinOp::Max, x, negated)
 }
 
 /// True for a scatter that takes the value at its position, and looks at the arrays nowhere else.

@@ -16,7 +16,7 @@
 use super::bulk::reads;
 use par_ir::build::Host;
 use par_ir::core::{self, Exp};
-use par_ir::flat::{Block, Kernel, Op, Param, Program, Space, Stm, Ty};
+use par_ir::flat::{Block, Kernel, Op, Program, Space, Stm, Ty};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::{Code, Subst};
@@ -122,20 +122,12 @@ impl Rows<'_> {
 
     /// Number of positions of these dimensions.
     fn count(&mut self, dims: &[Dim]) -> Atom {
-        let sizes = dims.iter().map(|dim| match dim {
-            Dim::Size(n) => Ok(*n),
-            Dim::Seg(d) => Err(*d),
-        });
         let mut count = Atom::i64(1);
-        for (d, size) in sizes.enumerate() {
-            count = match size {
-                Ok(n) if d == 0 => n,
-                Ok(n) => self.product(count, n),
-                Err(desc) => {
-                    let var = self.host.vars.fresh("total");
-                    self.host.bind(vec![Param { var, ty: Ty::Scalar(Prim::I64) }], Op::Total(desc));
-                    var.into()
-                }
+        for (i, dim) in dims.iter().enumerate() {
+            count = match *dim {
+                Dim::Size(n) if i == 0 => n,
+                Dim::Size(n) => self.product(count, n),
+                Dim::Seg(d) => self.host.value("total", Ty::Scalar(Prim::I64), Op::Total(d)).into(),
             };
         }
         count
@@ -145,7 +137,7 @@ impl Rows<'_> {
         if let Some(known) = self.known.products.get(&[a, b]) {
             return *known;
         }
-        let product = self.host.prim("rows", PrimOp::Bin(BinOp::Mul, Prim::I64), vec![a, b]);
+        let product = self.host.arith("rows", BinOp::Mul, a, b);
         self.known.products.insert([a, b], product);
         product
     }
@@ -179,9 +171,7 @@ impl Rows<'_> {
     }
 
     fn array(&mut self, name: &str, op: Op) -> Var {
-        let var = self.host.vars.fresh(name);
-        self.host.bind(vec![Param { var, ty: Ty::Array(Prim::I64) }], op);
-        var
+        self.host.value(name, Ty::Array(Prim::I64), op)
     }
 
     /// A scalar of the prologue.

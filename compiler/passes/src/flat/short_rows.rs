@@ -15,14 +15,15 @@
 use super::bulk::reads;
 use super::walk;
 use par_ir::access::{Access, Facts, Symbol};
-use par_ir::core::{self, Body, Exp, Lambda};
+use par_ir::build::Statements;
+use par_ir::core::{Body, Exp, Lambda, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Out, Program, Space};
-use par_ir::prim::{BinOp, PrimOp};
-use par_ir::ty::{Atom, Dim, Type, Var};
+use par_ir::prim::BinOp;
+use par_ir::ty::{Atom, Dim};
 use par_ir::visit::{Code, Subst};
 use par_ir::{Vars, tiny, tuning};
-use par_runtime::{Prim, Span};
+use par_runtime::Span;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
@@ -40,7 +41,7 @@ pub(crate) fn run(program: &mut Program) {
 /// The length of a kernel's rows, if they are to be written out.
 fn short(k: &Kernel) -> Option<i64> {
     let n = length(k.space.innermost()).filter(|_| k.space.0.len() > 1)?;
-    let is_straight = |s: &core::Stm| !s.has_effect() && s.exp.own_bodies().is_empty();
+    let is_straight = |s: &Stm| !s.has_effect() && s.exp.own_bodies().is_empty();
     let (fits, combined) = match &k.kind {
         KernelKind::Map(outs) => (outs.iter().all(|o| matches!(o, Out::Elem(_))) && k.uses_rows(), 0),
         // Others may be products of matrices, which are done in tiles.
@@ -103,12 +104,12 @@ fn length(dim: Dim) -> Option<i64> {
 
 fn write_out(k: &mut Kernel, n: i64, vars: &mut Vars) {
     let span = k.body.stms.first().map_or(Span::default(), |s| s.span);
-    let mut rows = Rows { stms: std::mem::take(&mut k.prologue), span, vars };
-    let (inner, start) = (k.innermost(), rows.sum(BinOp::Mul, k.row, n));
+    let mut rows = Rows { code: Statements { stms: std::mem::take(&mut k.prologue), span }, vars };
+    let (inner, start) = (k.innermost(), rows.sum(BinOp::Mul, k.row.into(), n));
     let each: Vec<Vec<Atom>> = (0..n)
         .map(|j| {
             let at = if j == 0 { start } else { rows.sum(BinOp::Add, start, j) };
-            let place = [(inner, Atom::i64(j)), (k.pos, at.into())];
+            let place = [(inner, Atom::i64(j)), (k.pos, at)];
             rows.element(&k.body, Subst::from(place))
         })
         .collect();
@@ -125,7 +126,7 @@ fn write_out(k: &mut Kernel, n: i64, vars: &mut Vars) {
         }
         _ => return,
     };
-    k.body = Body { stms: rows.stms, results };
+    k.body = rows.code.results(results);
     k.kind = KernelKind::Map(outs);
     k.space = Space(k.space.0[..k.space.0.len() - 1].to_vec());
     k.index.pop();
@@ -144,17 +145,13 @@ fn write_out(k: &mut Kernel, n: i64, vars: &mut Vars) {
 
 /// The statements of a row so far.
 struct Rows<'v> {
-    stms: Vec<core::Stm>,
-    span: Span,
+    code: Statements,
     vars: &'v mut Vars,
 }
 
 impl Rows<'_> {
-    fn sum(&mut self, op: BinOp, x: Var, y: i64) -> Var {
-        let var = self.vars.fresh("i");
-        let exp = Exp::Prim(PrimOp::Bin(op, Prim::I64), vec![x.into(), Atom::i64(y)]);
-        self.stms.push(core::Stm { pat: vec![core::Param { var, ty: Type::I64 }], exp, span: self.span });
-        var
+    fn sum(&mut self, op: BinOp, x: Atom, y: i64) -> Atom {
+        self.code.arith("i", op, x, Atom::i64(y), self.vars)
     }
 
     /// The results of an operator.
@@ -173,7 +170,7 @@ impl Rows<'_> {
             }
             match constant(&new.exp) {
                 Some(x) => _ = place.insert(stm.pat[0].var, x),
-                None => self.stms.push(new),
+                None => self.code.stms.push(new),
             }
         }
         body.results.substituted(&place)

@@ -16,7 +16,7 @@ use super::nest::{Extent, FDim, LevelId};
 use par_ir::{Dim, Type, Var};
 
 /// Rows that a descriptor's rows consist of.
-pub(crate) struct Appended {
+pub struct Appended {
     /// The dimensions that are one in it, outermost first.
     pub dims: Vec<FDim>,
     /// How many elements they have altogether.
@@ -25,7 +25,7 @@ pub(crate) struct Appended {
 
 impl Flattener<'_> {
     /// Notes what rows a descriptor's rows consist of, if its lengths at the positions of `level` say so.
-    pub(crate) fn note_appended_rows(&mut self, desc: Var, len: &Ex, level: LevelId) {
+    pub fn note_appended_rows(&mut self, desc: Var, len: &Ex, level: LevelId) {
         let Ex::Sub(end, start) = len else { return };
         let Some(dims) = self.dims_between(start, end, level) else { return };
         // Every row of the innermost dimension has to be in one of these.
@@ -61,7 +61,7 @@ impl Flattener<'_> {
     }
 
     /// How rows that start at `start` (at level `child`) lie, if they are the rows that the descriptor of their lengths consists of.
-    pub(crate) fn appended_as(&self, child: LevelId, start: &Ex, ty: &Type) -> Option<FDim> {
+    pub fn appended_as(&self, child: LevelId, start: &Ex, ty: &Type) -> Option<FDim> {
         let Dim::Seg(lens) = ty.dims.get(1)? else { return None };
         let dim = FDim::Seg(self.arr(*lens).desc()?);
         let known = matches!(dim, FDim::Seg(d) if self.shapes.appended_rows.contains_key(&d));

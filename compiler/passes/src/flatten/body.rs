@@ -5,7 +5,7 @@ use super::kernel::Group;
 use super::nest::{Extent, FDim, LevelId, ROOT};
 use super::rep::{Arr, Rep};
 use super::{Flattener, Known, Result, Versions, escape};
-use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::core::{Body, Exp, LoopForm, Param, Repeat, Stm};
 use par_ir::flat::{Op, Ty};
 use par_ir::place::parts_of;
 use par_ir::prim::BinOp;
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 impl Flattener<'_> {
     /// Flattens statements at a level. The group stays open after the last.
-    pub(crate) fn stms(&mut self, level: LevelId, stms: &[Stm]) -> Result<()> {
+    pub fn stms(&mut self, level: LevelId, stms: &[Stm]) -> Result {
         let parts = if self.shapes.is_root(level) { escape::parts(stms) } else { HashMap::new() };
         for (i, stm) in stms.iter().enumerate() {
             parts.get(&i).into_iter().flatten().for_each(|v| self.store_part(level, *v));
@@ -25,7 +25,7 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    fn stm(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+    fn stm(&mut self, level: LevelId, stm: &Stm) -> Result {
         if !self.shapes.is_root(level) && is_row_literal(stm) {
             self.at(stm.span);
             self.note_types(&stm.pat);
@@ -60,7 +60,7 @@ impl Flattener<'_> {
     }
 
     /// Closes a kernel that stores rows: what comes next may read them.
-    pub(crate) fn store_rows(&mut self) {
+    pub fn store_rows(&mut self) {
         if self.group.as_ref().is_some_and(|g| !g.rows_out.is_empty()) {
             self.flush();
         }
@@ -76,20 +76,25 @@ impl Flattener<'_> {
         wanted && self.is_in_place(stm)
     }
 
-    pub(crate) fn note_types(&mut self, pat: &[Param]) {
+    pub fn note_types(&mut self, pat: &[Param]) {
         for p in pat {
             self.types.insert(p.var, p.ty.clone());
         }
     }
 
     /// Binds a CORE variable to an expression.
-    pub(crate) fn bind_local(&mut self, p: &Param, ex: Ex) {
+    pub fn bind_local(&mut self, p: &Param, ex: Ex) {
+        self.bind_rep(p, Rep::Scalar(ex));
+    }
+
+    /// Binds a CORE variable whose type is not known yet.
+    pub fn bind_rep(&mut self, p: &Param, rep: Rep) {
         self.types.insert(p.var, p.ty.clone());
-        self.env.insert(p.var, Rep::Scalar(ex));
+        self.env.insert(p.var, rep);
     }
 
     /// Flattens a construct by its rule; what that emits has a place of its own.
-    fn lift(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+    fn lift(&mut self, level: LevelId, stm: &Stm) -> Result {
         self.flush();
         self.at(stm.span);
         let around = self.builder.place;
@@ -100,7 +105,7 @@ impl Flattener<'_> {
     }
 
     /// The lifting rule of a parallel construct.
-    fn rule(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+    fn rule(&mut self, level: LevelId, stm: &Stm) -> Result {
         match &stm.exp {
             Exp::Map { .. } => self.map(level, stm),
             Exp::Reduce { .. } => self.reduce(level, stm),
@@ -113,50 +118,42 @@ impl Flattener<'_> {
             Exp::Literal(elems, prim) => self.literal(level, stm, elems, *prim),
             Exp::Flatten(arr) => self.flatten_packed(level, stm, *arr),
             Exp::Unflatten(arr) => self.unflatten(level, stm, *arr),
-            Exp::MakeDesc(lens) => {
-                self.make_desc(level, stm, *lens);
-                Ok(())
-            }
-            Exp::If { cond, then, other } => self.branch(level, stm, *cond, then, other),
+            Exp::If { cond, then, other } => self.branch(level, stm, *cond, [then, other]),
             Exp::Loop { .. } if self.loop_by_position(level, stm)? => Ok(()),
             Exp::Loop { params, form, body } => {
-                self.in_iterations(|f| f.repeat(level, stm, params, form, body))
+                self.in_iterations(|f| f.repeat(level, stm, Repeat { params, form, body }))
             }
             Exp::Call(fun, args) => self.call(level, stm, *fun, args),
             Exp::Total(d) => self.total_packed(level, stm, *d),
-            Exp::Sort { keys, values } => {
-                self.sort(level, stm, *keys, *values);
-                Ok(())
-            }
             Exp::Trace { label, ty, args } => self.trace(level, label, ty, args),
             Exp::Push(row) => self.push_row(level, stm, *row),
-            Exp::Tape(_) => {
-                self.taken_tape(&stm.pat[0]);
+            _ => {
+                self.plain_rule(level, stm);
                 Ok(())
             }
-            Exp::Accumulate(dest) => {
-                self.begin_sums(level, &stm.pat, *dest);
-                Ok(())
-            }
-            Exp::Add { acc, places, values } => {
-                self.add_at(level, *acc, *places, *values);
-                Ok(())
-            }
-            Exp::Accumulated(acc) => {
-                self.end_sums(&stm.pat[0], *acc);
-                Ok(())
-            }
+        }
+    }
+
+    /// The rule of a construct all of which can be lifted.
+    fn plain_rule(&mut self, level: LevelId, stm: &Stm) {
+        match &stm.exp {
+            Exp::MakeDesc(lens) => self.make_desc(level, stm, *lens),
+            Exp::Sort { keys, values } => self.sort(level, stm, *keys, *values),
+            Exp::Tape(_) => self.taken_tape(&stm.pat[0]),
+            Exp::Accumulate(dest) => self.begin_sums(level, &stm.pat, *dest),
+            Exp::Add { acc, places, values } => self.add_at(level, *acc, *places, *values),
+            Exp::Accumulated(acc) => self.end_sums(&stm.pat[0], *acc),
             other => panic!("internal error in flatten: no rule for {}", name_of(other)),
         }
     }
 
     // Scalar statements in kernels.
 
-    pub(crate) fn scalar_stms(&mut self, g: &mut Group, stms: &[Stm]) -> Result<()> {
+    pub fn scalar_stms(&mut self, g: &mut Group, stms: &[Stm]) -> Result {
         stms.iter().try_for_each(|s| deeper(|| self.scalar_stm(g, s)))
     }
 
-    pub(crate) fn scalar_stm(&mut self, g: &mut Group, stm: &Stm) -> Result<()> {
+    pub fn scalar_stm(&mut self, g: &mut Group, stm: &Stm) -> Result {
         self.at(stm.span);
         self.note_types(&stm.pat);
         if self.view(stm)? {
@@ -178,7 +175,7 @@ impl Flattener<'_> {
                 let other = self.scalar_body(g, other)?;
                 Exp::If { cond, then, other }
             }
-            Exp::Loop { params, form, body } => self.scalar_loop(g, params, form, body)?,
+            Exp::Loop { params, form, body } => self.scalar_loop(g, Repeat { params, form, body })?,
             Exp::Update { arr, at, value } => return self.local_update(g, stm, *arr, at, *value),
             Exp::Call(fun, args) => self.local_call(g, *fun, args),
             other => panic!("internal error in flatten: {} is not scalar", name_of(other)),
@@ -202,7 +199,7 @@ impl Flattener<'_> {
         self.env.insert(row, Rep::Array(Arr { start, ..arr }));
     }
 
-    pub(crate) fn eval_atoms(&mut self, g: &mut Group, atoms: &[Atom]) -> Vec<Atom> {
+    pub fn eval_atoms(&mut self, g: &mut Group, atoms: &[Atom]) -> Vec<Atom> {
         atoms.iter().map(|a| self.eval_atom(g, *a)).collect()
     }
 
@@ -213,13 +210,7 @@ impl Flattener<'_> {
         })
     }
 
-    fn scalar_loop(
-        &mut self,
-        g: &mut Group,
-        params: &[(Param, Atom)],
-        form: &LoopForm,
-        body: &Body,
-    ) -> Result<Exp> {
+    fn scalar_loop(&mut self, g: &mut Group, Repeat { params, form, body }: Repeat) -> Result<Exp> {
         let mut state = Vec::new();
         for (p, init) in params {
             let init = self.local_atom(g, *init);
@@ -253,7 +244,7 @@ impl Flattener<'_> {
     }
 
     /// Indexing down to an element: the load happens here, after the checks before it.
-    fn scalar_index(&mut self, g: &mut Group, p: &Param, arr: Var, ixs: &[Atom]) -> Result<()> {
+    fn scalar_index(&mut self, g: &mut Group, p: &Param, arr: Var, ixs: &[Atom]) -> Result {
         let Rep::Scalar(ex) = self.indexed(arr, ixs) else {
             panic!("internal error in flatten: a row where an element is needed")
         };
@@ -268,7 +259,7 @@ impl Flattener<'_> {
     }
 
     /// Binds a CORE variable to a value already computed in the kernel.
-    fn name_scalar(&mut self, g: &mut Group, p: &Param, a: Atom) -> Result<()> {
+    fn name_scalar(&mut self, g: &mut Group, p: &Param, a: Atom) -> Result {
         let ex = self.add_scalar(g, std::slice::from_ref(p), Exp::Atom(a)).remove(0);
         self.env.insert(p.var, Rep::Scalar(ex));
         Ok(())
@@ -276,7 +267,7 @@ impl Flattener<'_> {
 
     // Statements of a function's own body.
 
-    fn host_stm(&mut self, stm: &Stm) -> Result<()> {
+    fn host_stm(&mut self, stm: &Stm) -> Result {
         match &stm.exp {
             Exp::Prim(op, args) => {
                 let args = args.iter().map(|a| self.host_atom(*a)).collect();
@@ -309,7 +300,7 @@ impl Flattener<'_> {
     }
 
     /// A loop over scalars, or a recursion, is one kernel of one position, not a conversation between host and device.
-    fn host_kernel(&mut self, stm: &Stm) -> Result<()> {
+    fn host_kernel(&mut self, stm: &Stm) -> Result {
         let mut g = self.take_group(ROOT);
         self.scalar_stm(&mut g, stm)?;
         self.group = Some(g);
@@ -323,13 +314,13 @@ impl Flattener<'_> {
     }
 
     /// The host's value of a scalar operand.
-    pub(crate) fn host_atom(&mut self, a: Atom) -> Atom {
+    pub fn host_atom(&mut self, a: Atom) -> Atom {
         let ex = self.ex(a);
         self.host(&ex)
     }
 
     /// Evaluates an expression on the host.
-    pub(crate) fn host(&mut self, ex: &Ex) -> Atom {
+    pub fn host(&mut self, ex: &Ex) -> Atom {
         match ex {
             Ex::Atom(a) => *a,
             Ex::Pos(l) | Ex::Local(l) => {
@@ -386,7 +377,7 @@ impl Flattener<'_> {
         self.builder.host_op(op, a, b)
     }
 
-    pub(crate) fn read(&mut self, arr: Var, p: par_ir::Prim, i: Atom) -> Atom {
+    pub fn read(&mut self, arr: Var, p: par_ir::Prim, i: Atom) -> Atom {
         let name = self.builder.vars.name(arr).to_string();
         self.builder.bind(&name, Ty::Scalar(p), Op::Read(arr, i)).into()
     }
@@ -394,12 +385,12 @@ impl Flattener<'_> {
 
 impl Flattener<'_> {
     /// True if a body is scalar code, views of arrays included: it may stay inside one kernel.
-    pub(crate) fn sequential(&self, body: &Body) -> bool {
+    pub fn sequential(&self, body: &Body) -> bool {
         body.stms.iter().all(|s| self.sequential_exp(&s.exp, &s.pat))
     }
 
     /// True if a statement may stay inside a kernel.
-    pub(crate) fn sequential_exp(&self, exp: &Exp, pat: &[Param]) -> bool {
+    pub fn sequential_exp(&self, exp: &Exp, pat: &[Param]) -> bool {
         let scalars = || pat.iter().all(|p| p.ty.is_scalar());
         match exp {
             Exp::Atom(_) | Exp::Prim(..) | Exp::Index(..) | Exp::Slice { .. } | Exp::Check { .. } => true,

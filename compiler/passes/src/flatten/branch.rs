@@ -26,7 +26,7 @@ use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::cost::is_short_arithmetic;
 use par_ir::flat::{self, KernelKind, Op, Out, Ty, VersionChoice};
 use par_ir::prim::CmpOp;
-use par_ir::{Atom, Dim, Prim, PrimOp, Var, tuning};
+use par_ir::{Atom, Dim, Prim, Var, tuning};
 use std::rc::Rc;
 
 /// One arm after it ran: its level, and the results as seen there.
@@ -47,20 +47,14 @@ enum Leaving {
 }
 
 impl Flattener<'_> {
-    pub(crate) fn branch(
-        &mut self,
-        level: LevelId,
-        stm: &Stm,
-        cond: Atom,
-        then: &Body,
-        other: &Body,
-    ) -> Result<()> {
+    pub fn branch(&mut self, level: LevelId, stm: &Stm, cond: Atom, arms: [&Body; 2]) -> Result {
+        let [then, other] = arms;
         let cond = self.ex(cond);
         if let Some(c) = cond.atom() {
-            return self.host_branch(level, stm, (c, None), then, other);
+            return self.host_branch(level, stm, (c, None), arms);
         }
-        if self.in_place_roots(stm, then, other).iter().all(Option::is_none) {
-            if self.selected_rows(level, stm, &cond, [then, other])? {
+        if self.in_place_roots(stm, arms).iter().all(Option::is_none) {
+            if self.selected_rows(level, stm, &cond, arms)? {
                 return Ok(());
             }
             for (value, cheap, rest) in [(true, then, other), (false, other, then)] {
@@ -71,7 +65,7 @@ impl Flattener<'_> {
         }
         let (yes, n_yes) = self.select_positions(level, &cond, true);
         let (no, n_no) = self.select_positions(level, &cond, false);
-        let in_place = self.in_place_results(level, stm, then, other);
+        let in_place = self.in_place_results(level, stm, arms);
         let before: Vec<Option<Rep>> =
             in_place.iter().map(|v| v.and_then(|v| self.env.get(&v).cloned())).collect();
         let a = self.arm(level, stm, yes, n_yes, then, &in_place)?;
@@ -108,7 +102,7 @@ impl Flattener<'_> {
         (cond, value): (&Ex, bool),
         cheap: &Body,
         rest: &Body,
-    ) -> Result<()> {
+    ) -> Result {
         let (idx, n) = self.select_positions(level, cond, !value);
         for s in cheap.stms.iter().filter(|s| s.pat[0].ty.is_scalar()) {
             self.stms(level, std::slice::from_ref(s))?;
@@ -122,15 +116,14 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    pub(crate) fn host_branch(
+    pub fn host_branch(
         &mut self,
         level: LevelId,
         stm: &Stm,
         (cond, versions): (Atom, Option<VersionChoice>),
-        then: &Body,
-        other: &Body,
-    ) -> Result<()> {
-        let kept = self.kept_in_place(level, stm, then, other);
+        [then, other]: [&Body; 2],
+    ) -> Result {
+        let kept = self.kept_in_place(level, stm, [then, other]);
         let form = |v: &Option<Var>| if v.is_some() { Form::InPlace } else { Form::Packed };
         let mut forms: Vec<Form> = kept.iter().map(form).collect();
         let mut arm = |f: &mut Self, body: &Body| {
@@ -163,8 +156,8 @@ impl Flattener<'_> {
     }
 
     /// Per result of a host's branch under a nest: the array in place that both arms give a version of.
-    fn kept_in_place(&mut self, level: LevelId, stm: &Stm, then: &Body, other: &Body) -> Vec<Option<Var>> {
-        let roots = self.in_place_roots(stm, then, other);
+    fn kept_in_place(&mut self, level: LevelId, stm: &Stm, arms: [&Body; 2]) -> Vec<Option<Var>> {
+        let roots = self.in_place_roots(stm, arms);
         let mut kept = Vec::new();
         for (v, p) in roots.into_iter().zip(&stm.pat) {
             let in_place =
@@ -181,9 +174,8 @@ impl Flattener<'_> {
     }
 
     /// `n > 0` on the host.
-    pub(crate) fn any(&mut self, n: Atom) -> Atom {
-        let op = PrimOp::Cmp(CmpOp::Lt, Prim::I64);
-        self.builder.bind("any", Ty::Scalar(Prim::Bool), Op::Prim(op, vec![Atom::i64(0), n])).into()
+    pub fn any(&mut self, n: Atom) -> Atom {
+        self.builder.compare("any", CmpOp::Lt, Atom::i64(0), n)
     }
 
     /// Runs an arm on the positions it was chosen at, if there are any.
@@ -315,7 +307,7 @@ impl Flattener<'_> {
     }
 
     /// The host variables of an array's rows, without what says where they start.
-    pub(crate) fn made_of(&self, arr: &Arr) -> Vec<(Var, Ty)> {
+    pub fn made_of(&self, arr: &Arr) -> Vec<(Var, Ty)> {
         let mut vars = match arr.src {
             Src::Data(v, p) if self.builder.ropes.contains(&v) => vec![(v, Ty::Rope(p))],
             Src::Data(v, p) => vec![(v, Ty::Array(p))],
@@ -360,8 +352,7 @@ impl Flattener<'_> {
         }
         arr.start = of_position(start);
         arr.stride = stride.map(of_position);
-        self.types.insert(p.var, p.ty.clone());
-        self.env.insert(p.var, Rep::Array(arr));
+        self.bind_rep(p, Rep::Array(arr));
     }
 
     /// Brings the arms' results together at the level of the branch. What both have updated in place is there already. At positions of no arm, scalars are those of
@@ -376,35 +367,22 @@ impl Flattener<'_> {
     ) {
         for (k, p) in stm.pat.iter().enumerate() {
             if let Some(rep) = &updated[k] {
-                self.types.insert(p.var, p.ty.clone());
-                self.env.insert(p.var, rep.clone());
+                self.bind_rep(p, rep.clone());
                 continue;
             }
-            let reps: Vec<Rep> = arms.iter().map(|a| a.reps[k].clone()).collect();
-            let rep = match &reps[0] {
+            let rep = match &arms[0].reps[k] {
                 Rep::Scalar(_) => {
-                    let values: Vec<Ex> = reps
-                        .into_iter()
-                        .filter_map(|r| match r {
-                            Rep::Scalar(e) => Some(e),
-                            Rep::Array(_) => None,
-                        })
-                        .collect();
+                    let value = |r: &Rep| if let Rep::Scalar(e) = r { Some(e.clone()) } else { None };
+                    let values: Vec<Ex> = arms.iter().filter_map(|a| value(&a.reps[k])).collect();
                     Rep::Scalar(self.merge_scalars(level, p, base[k].as_ref(), arms, &values))
                 }
                 Rep::Array(_) => {
-                    let arrs: Vec<Arr> = reps
-                        .into_iter()
-                        .filter_map(|r| match r {
-                            Rep::Array(a) => Some(a),
-                            Rep::Scalar(_) => None,
-                        })
-                        .collect();
+                    let rows = |r: &Rep| if let Rep::Array(a) = r { Some(a.clone()) } else { None };
+                    let arrs: Vec<Arr> = arms.iter().filter_map(|a| rows(&a.reps[k])).collect();
                     Rep::Array(self.merge_rows(level, p, arms, &arrs))
                 }
             };
-            self.types.insert(p.var, p.ty.clone());
-            self.env.insert(p.var, rep);
+            self.bind_rep(p, rep);
         }
     }
 
@@ -438,18 +416,11 @@ impl Flattener<'_> {
             arrs.iter().zip(offsets).map(|(a, o)| self.add(a.start.clone(), Ex::Atom(o))).collect();
         let at = Param { var: p.var, ty: par_ir::Type::I64 };
         let start = self.merge_scalars(level, &at, None, arms, &starts);
-        Arr { src, inner, start, stride: None }
+        Arr::rows(src, inner, start)
     }
 
     /// Writes a value of every position of `sub` to the array over an enclosing level.
-    pub(crate) fn scatter_back(
-        &mut self,
-        level: LevelId,
-        sub: LevelId,
-        dest: Var,
-        prim: Prim,
-        value: &Ex,
-    ) -> Var {
+    pub fn scatter_back(&mut self, level: LevelId, sub: LevelId, dest: Var, prim: Prim, value: &Ex) -> Var {
         let mut g = self.group_at(sub);
         let results = vec![self.eval(&mut g, &Ex::Pos(level)), self.eval(&mut g, value)];
         let v = self.builder.vars.fresh_like(dest);

@@ -23,7 +23,7 @@ use par_ir::{Atom, Prim, PrimOp};
 
 impl Flattener<'_> {
     /// Flattens one function, plain or lifted.
-    pub(crate) fn function(&mut self, id: FunId, lifted: bool) -> Result<()> {
+    pub fn function(&mut self, id: FunId, lifted: bool) -> Result {
         let source = self.facts.source;
         let fun = &source.funs[id.0 as usize];
         let slot = self.instance(id, lifted);
@@ -122,7 +122,7 @@ impl Flattener<'_> {
     }
 
     /// A call: of the lifted form, or, once there are enough positions, of the sequential version at each, if there is one.
-    pub(crate) fn call(&mut self, level: LevelId, stm: &Stm, fun: FunId, args: &[Atom]) -> Result<()> {
+    pub fn call(&mut self, level: LevelId, stm: &Stm, fun: FunId, args: &[Atom]) -> Result {
         let versions = self.facts.options.versions;
         if self.shapes.is_root(level) || versions == Versions::Flat || !self.calls_version(fun, args) {
             return self.call_lifted(level, stm, fun, args);
@@ -154,7 +154,7 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    fn call_lifted(&mut self, level: LevelId, stm: &Stm, fun: FunId, args: &[Atom]) -> Result<()> {
+    fn call_lifted(&mut self, level: LevelId, stm: &Stm, fun: FunId, args: &[Atom]) -> Result {
         let root = self.shapes.is_root(level);
         let callee = self.instance(fun, !root);
         let (args, copies) = self.different_sums(fun, args);

@@ -28,7 +28,7 @@ use std::rc::Rc;
 
 /// How a value is passed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Form {
+pub enum Form {
     /// Packed: rows made anew are packed already; others are copied.
     Packed,
     /// View: existing rows stay where they are.
@@ -40,7 +40,7 @@ pub(crate) enum Form {
 }
 
 /// True if an array's elements are somewhere: all that has to be said is where.
-pub(crate) fn is_stored(arr: &Arr, is_desc: bool) -> bool {
+pub fn is_stored(arr: &Arr, is_desc: bool) -> bool {
     match arr.src {
         Src::Data(..) => true,
         Src::Desc(_) | Src::Lens(_) => is_desc,
@@ -49,13 +49,13 @@ pub(crate) fn is_stored(arr: &Arr, is_desc: bool) -> bool {
 }
 
 /// True if values of this type can be passed as views.
-pub(crate) fn has_view(ty: &Type) -> bool {
+pub fn has_view(ty: &Type) -> bool {
     ty.rank() > 0
 }
 
 impl Flattener<'_> {
     /// The type of the packed form of a CORE value.
-    pub(crate) fn canonical_ty(&self, level: LevelId, ty: &Type) -> Ty {
+    pub fn canonical_ty(&self, level: LevelId, ty: &Type) -> Ty {
         match ty {
             t if t.is_scalar() && self.shapes.is_root(level) => Ty::Scalar(t.prim()),
             t if t.is_desc() => Ty::Desc,
@@ -64,7 +64,7 @@ impl Flattener<'_> {
     }
 
     /// The types of a form of a CORE value.
-    pub(crate) fn form_tys(&self, level: LevelId, ty: &Type, form: Form) -> Vec<Ty> {
+    pub fn form_tys(&self, level: LevelId, ty: &Type, form: Form) -> Vec<Ty> {
         match form {
             Form::Packed => vec![self.canonical_ty(level, ty)],
             Form::InPlace | Form::Sums => vec![Ty::Array(ty.prim())],
@@ -78,12 +78,12 @@ impl Flattener<'_> {
     }
 
     /// Brings operands into packed form.
-    pub(crate) fn canonical(&mut self, level: LevelId, atoms: &[Atom]) -> Vec<Atom> {
+    pub fn canonical(&mut self, level: LevelId, atoms: &[Atom]) -> Vec<Atom> {
         atoms.iter().map(|a| self.canonical_atom(level, *a)).collect()
     }
 
     /// Brings operands into the forms given.
-    pub(crate) fn formed(&mut self, level: LevelId, atoms: &[Atom], forms: &[Form]) -> Vec<Atom> {
+    pub fn formed(&mut self, level: LevelId, atoms: &[Atom], forms: &[Form]) -> Vec<Atom> {
         let mut values = Vec::new();
         for (a, form) in atoms.iter().zip(forms) {
             match form {
@@ -126,7 +126,7 @@ impl Flattener<'_> {
         self.as_view(level, &arr, &ty)
     }
 
-    pub(crate) fn as_view(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> Vec<Atom> {
+    pub fn as_view(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> Vec<Atom> {
         let arr = self.viewable(level, arr, ty);
         let (src, inner, offsets) = self.append_views(std::slice::from_ref(&arr));
         let (Src::Data(rope, _) | Src::Lens(rope)) = src else { unreachable!("appended as elements") };
@@ -142,7 +142,7 @@ impl Flattener<'_> {
     }
 
     /// A descriptor's rows as the lengths that they are.
-    pub(crate) fn as_elements(&mut self, arr: Arr) -> Arr {
+    pub fn as_elements(&mut self, arr: Arr) -> Arr {
         let Src::Desc(d) = arr.src else { return arr };
         let lens = self.where_bound(&[d], |f| f.builder.lengths(d));
         if let Some(rows) = self.shapes.desc_rows.get(&d).cloned() {
@@ -152,7 +152,7 @@ impl Flattener<'_> {
     }
 
     /// An array as a rope, and what is added to its indices.
-    pub(crate) fn as_rope(&mut self, data: Var, prim: Prim) -> (Var, Atom) {
+    pub fn as_rope(&mut self, data: Var, prim: Prim) -> (Var, Atom) {
         if self.builder.ropes.contains(&data) {
             return (data, Atom::i64(0));
         }
@@ -161,7 +161,7 @@ impl Flattener<'_> {
     }
 
     /// True if a value would have to be copied to be packed, though its rows are somewhere already.
-    pub(crate) fn is_shared(&mut self, level: LevelId, a: Atom) -> bool {
+    pub fn is_shared(&mut self, level: LevelId, a: Atom) -> bool {
         let Some(v) = a.var() else { return false };
         let Rep::Array(arr) = self.rep(a) else { return false };
         let ty = self.types[&v].clone();
@@ -194,7 +194,7 @@ impl Flattener<'_> {
     }
 
     /// Stores a range, or copies of a scalar, where it was made: once for all positions that refer to it.
-    pub(crate) fn stored_once(&mut self, v: Var, arr: &Arr) -> Option<Arr> {
+    pub fn stored_once(&mut self, v: Var, arr: &Arr) -> Option<Arr> {
         let (n, depth) = self.is_for_all(v, arr)?;
         let prim = self.types[&v].prim();
         let inner = self.builder.scopes.split_off(depth);
@@ -210,7 +210,7 @@ impl Flattener<'_> {
     }
 
     /// True if packing would change nothing.
-    pub(crate) fn is_packed(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> bool {
+    pub fn is_packed(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> bool {
         let dims = self.dim_reps(ty);
         let levels = self.enter_dims(level, dims);
         let last = *levels.last().expect("an array has a dimension");
@@ -231,17 +231,12 @@ impl Flattener<'_> {
     }
 
     /// Fresh FLAT variables for CORE values in packed form.
-    pub(crate) fn canonical_params(&mut self, level: LevelId, params: &[Param]) -> Vec<flat::Param> {
+    pub fn canonical_params(&mut self, level: LevelId, params: &[Param]) -> Vec<flat::Param> {
         self.form_params(level, params, &vec![Form::Packed; params.len()])
     }
 
     /// Fresh FLAT variables for CORE values in these forms.
-    pub(crate) fn form_params(
-        &mut self,
-        level: LevelId,
-        params: &[Param],
-        forms: &[Form],
-    ) -> Vec<flat::Param> {
+    pub fn form_params(&mut self, level: LevelId, params: &[Param], forms: &[Form]) -> Vec<flat::Param> {
         let mut out = Vec::new();
         for (p, form) in params.iter().zip(forms) {
             for ty in self.form_tys(level, &p.ty, *form) {
@@ -252,12 +247,12 @@ impl Flattener<'_> {
     }
 
     /// Binds CORE variables to values in packed form, in order.
-    pub(crate) fn adopt_canonical(&mut self, level: LevelId, params: &[Param], values: &[flat::Param]) {
+    pub fn adopt_canonical(&mut self, level: LevelId, params: &[Param], values: &[flat::Param]) {
         self.adopt(level, params, &vec![Form::Packed; params.len()], values);
     }
 
     /// Binds CORE variables to values in these forms, in order.
-    pub(crate) fn adopt(&mut self, level: LevelId, params: &[Param], forms: &[Form], values: &[flat::Param]) {
+    pub fn adopt(&mut self, level: LevelId, params: &[Param], forms: &[Form], values: &[flat::Param]) {
         let mut values = values.iter();
         for (p, form) in params.iter().zip(forms) {
             let mut next = || values.next().expect("as many as the forms have");
@@ -287,7 +282,7 @@ impl Flattener<'_> {
     }
 
     /// Binds rows in a rope: where those of inner dimensions start, then where each position's does.
-    pub(crate) fn bind_view(&mut self, level: LevelId, p: &Param, rope: Var, starts: &[Var], start: Atom) {
+    pub fn bind_view(&mut self, level: LevelId, p: &Param, rope: Var, starts: &[Var], start: Atom) {
         let start = match start {
             Atom::Var(start) if !self.shapes.is_root(level) => {
                 let extent = self.shapes.extent(level);
@@ -299,7 +294,7 @@ impl Flattener<'_> {
         self.types.insert(p.var, p.ty.clone());
         let src = if p.ty.is_desc() { Src::Lens(rope) } else { Src::Data(rope, p.ty.prim()) };
         let inner = starts.iter().map(|s| FDim::View(*s)).collect();
-        self.env.insert(p.var, Rep::Array(Arr { src, inner, start, stride: None }));
+        self.env.insert(p.var, Rep::Array(Arr::rows(src, inner, start)));
     }
 
     fn bind_canonical(&mut self, level: LevelId, p: &Param, v: Var) {
@@ -329,7 +324,7 @@ impl Flattener<'_> {
     }
 
     /// A value of a FLAT type for a batch without any position.
-    pub(crate) fn nothing(&mut self, ty: Ty) -> Atom {
+    pub fn nothing(&mut self, ty: Ty) -> Atom {
         match ty {
             Ty::Scalar(p) => Atom::Const(Scalar::zero(p)),
             Ty::Array(p) => self.builder.bind("none", ty, Op::Literal(vec![], p)).into(),
@@ -345,7 +340,7 @@ impl Flattener<'_> {
     }
 
     /// A value of each type, for a batch without any position.
-    pub(crate) fn nothing_like(&mut self, params: &[flat::Param]) -> Vec<Atom> {
+    pub fn nothing_like(&mut self, params: &[flat::Param]) -> Vec<Atom> {
         params.iter().map(|p| self.nothing(p.ty)).collect()
     }
 }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 /// One state.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Carried {
+pub enum Carried {
     /// An accumulator, by its CORE variable.
     Sums(Var),
     /// The tape of the function.
@@ -24,10 +24,10 @@ pub(crate) enum Carried {
 }
 
 /// Versions of the states, as they are at some point.
-pub(crate) type Versions = BTreeMap<Carried, flat::Param>;
+pub type Versions = BTreeMap<Carried, flat::Param>;
 
 /// The form of a parameter or an argument: views where there may be some.
-pub(crate) fn view_form(p: &Param) -> Form {
+pub fn view_form(p: &Param) -> Form {
     match p.ty.is_acc() {
         true => Form::Sums,
         false if has_view(&p.ty) => Form::View,
@@ -37,12 +37,12 @@ pub(crate) fn view_form(p: &Param) -> Form {
 
 impl Flattener<'_> {
     /// The version of a state here.
-    pub(crate) fn carried(&self, state: Carried) -> flat::Param {
+    pub fn carried(&self, state: Carried) -> flat::Param {
         *self.own.carried.get(&state).expect("internal error in flatten: state is changed that nobody began")
     }
 
     /// A name for the next version of a state.
-    pub(crate) fn next_version_of(&mut self, state: Carried) -> flat::Param {
+    pub fn next_version_of(&mut self, state: Carried) -> flat::Param {
         let before = self.carried(state);
         let next = flat::Param { var: self.builder.vars.fresh_like(before.var), ..before };
         self.own.carried.insert(state, next);
@@ -57,12 +57,12 @@ impl Flattener<'_> {
     }
 
     /// The last versions of the states that a function changes, as its last results.
-    pub(crate) fn changed(&self, id: FunId) -> Vec<flat::Param> {
+    pub fn changed(&self, id: FunId) -> Vec<flat::Param> {
         self.changed_by(id).into_iter().map(|state| self.carried(state)).collect()
     }
 
     /// The versions behind a call of a function, as its last results.
-    pub(crate) fn changed_by_call(&mut self, callee: FunId, args: &[Atom], pat: &mut Vec<flat::Param>) {
+    pub fn changed_by_call(&mut self, callee: FunId, args: &[Atom], pat: &mut Vec<flat::Param>) {
         let params = &self.facts.source.funs[callee.0 as usize].params;
         let sums = args.iter().zip(params).filter(|(_, p)| p.ty.is_acc()).filter_map(|(a, _)| a.var());
         let sums: Vec<Carried> = sums.map(Carried::Sums).collect();
@@ -71,21 +71,14 @@ impl Flattener<'_> {
     }
 
     /// Builds a part of a branch: what was built, and the versions behind it. Here they stay as they were.
-    pub(crate) fn with_carried<T>(
-        &mut self,
-        build: impl FnOnce(&mut Self) -> Result<T>,
-    ) -> Result<(T, Versions)> {
+    pub fn with_carried<T>(&mut self, build: impl FnOnce(&mut Self) -> Result<T>) -> Result<(T, Versions)> {
         let before = self.own.carried.clone();
         let built = build(self)?;
         Ok((built, std::mem::replace(&mut self.own.carried, before)))
     }
 
     /// Makes the versions that two arms leave results of their branch.
-    pub(crate) fn join_carried(
-        &mut self,
-        pat: &mut Vec<flat::Param>,
-        mut arms: [(&mut flat::Block, Versions); 2],
-    ) {
+    pub fn join_carried(&mut self, pat: &mut Vec<flat::Param>, mut arms: [(&mut flat::Block, Versions); 2]) {
         let before: Vec<(Carried, flat::Param)> = self.own.carried.iter().map(|(s, p)| (*s, *p)).collect();
         for (state, p) in before {
             if arms.iter().any(|(_, after)| after[&state] != p) {
@@ -96,7 +89,7 @@ impl Flattener<'_> {
     }
 
     /// The states that a loop's body changes.
-    pub(crate) fn changed_in(&self, body: &Body) -> Vec<Carried> {
+    pub fn changed_in(&self, body: &Body) -> Vec<Carried> {
         let free = body.free();
         let is_changed = |state: &Carried| match state {
             Carried::Sums(acc) => free.contains(acc),
@@ -106,7 +99,7 @@ impl Flattener<'_> {
     }
 
     /// Makes states the variables of a loop: their versions before it, and in it, which are those here from now on.
-    pub(crate) fn enter_loop(&mut self, states: &[Carried]) -> Vec<(flat::Param, Atom)> {
+    pub fn enter_loop(&mut self, states: &[Carried]) -> Vec<(flat::Param, Atom)> {
         let mut variable = |state: &Carried| {
             let init = self.carried(*state).var.into();
             (self.next_version_of(*state), init)
@@ -115,7 +108,7 @@ impl Flattener<'_> {
     }
 
     /// True for code that changes state from outside of it.
-    pub(crate) fn changes_state(&self, body: &Body) -> bool {
+    pub fn changes_state(&self, body: &Body) -> bool {
         let is_acc = |v: &Var| self.types.get(v).is_some_and(|ty| ty.is_acc());
         self.pushes(body) || body.free().iter().any(is_acc)
     }

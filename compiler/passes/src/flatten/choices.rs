@@ -104,14 +104,14 @@ impl Thresholds {
 
 impl Flattener<'_> {
     /// The threshold of a choice, which the program has from now on.
-    pub(crate) fn threshold(&mut self, span: Span, measure: Measure) -> i64 {
+    pub fn threshold(&mut self, span: Span, measure: Measure) -> i64 {
         let choice = Choice { span, measure };
         self.choices.insert(choice);
         self.measured(choice).unwrap_or(measure.default_threshold(self.facts.options.target))
     }
 
     /// Measured threshold of a choice.
-    pub(crate) fn measured(&self, choice: Choice) -> Option<i64> {
+    pub fn measured(&self, choice: Choice) -> Option<i64> {
         self.facts.options.thresholds.and_then(|measured| measured(choice))
     }
 }

@@ -24,11 +24,11 @@ use super::pack::DimRep;
 use par_ir::core::{Lambda, Param};
 use par_ir::flat::{self, KernelKind, Op, Ty};
 use par_ir::prim::BinOp;
-use par_ir::{Atom, Prim, PrimOp, Type, Var};
+use par_ir::{Atom, Prim, Type, Var};
 
 impl Flattener<'_> {
     /// Frees what the rows of the views among these values do not need. `atoms` are the CORE values in `values`.
-    pub(crate) fn compacted(
+    pub fn compacted(
         &mut self,
         level: LevelId,
         atoms: &[Atom],
@@ -50,19 +50,11 @@ impl Flattener<'_> {
     }
 
     /// As [`Self::compacted`], for the values of one view. `base` are ropes that are held anyway, one for each of the view's.
-    pub(crate) fn compact(
-        &mut self,
-        level: LevelId,
-        mut values: Vec<Atom>,
-        ty: &Type,
-        base: &[Var],
-    ) -> Vec<Atom> {
+    pub fn compact(&mut self, level: LevelId, mut values: Vec<Atom>, ty: &Type, base: &[Var]) -> Vec<Atom> {
         let rank = ty.rank();
         let outermost = if rank == 1 { 0 } else { 1 };
         let (rope, start) = (rope_at(&values, outermost), values[rank]);
-        let DimRep::Width(len) = self.dim_reps(ty).remove(0) else {
-            unreachable!("outermost dimensions are sizes")
-        };
+        let len = self.ex(ty.rows());
         let root = self.shapes.is_root(level);
         let (starts, lens) = if root {
             let len = self.host(&len);
@@ -97,7 +89,7 @@ impl Flattener<'_> {
     }
 
     /// Arrays of a rope, each once.
-    pub(crate) fn arrays_in(&self, rope: Var, found: &mut Vec<Var>) {
+    pub fn arrays_in(&self, rope: Var, found: &mut Vec<Var>) {
         match self.shapes.parts_of_rope.get(&rope) {
             Some(parts) => parts.iter().for_each(|v| self.arrays_in(*v, found)),
             None if !found.contains(&rope) => found.push(rope),
@@ -120,11 +112,10 @@ impl Flattener<'_> {
         let mut needs_collection = Vec::new();
         for at in inner_ropes(ty) {
             let rope = rope_at(&values, at);
-            let now = flat::Param { var: self.builder.vars.fresh_like(rope), ty: Ty::Rope(element(ty, at)) };
-            let flag = flat::Param { var: self.builder.vars.fresh("grown"), ty: Ty::Scalar(Prim::Bool) };
-            self.builder.emit(vec![now, flag], Op::NeedsCollection { rope, base: base.get(at).copied() });
-            values[at] = now.var.into();
-            needs_collection.push(flag.var.into());
+            let op = Op::NeedsCollection { rope, base: base.get(at).copied() };
+            let (now, flag) = self.next_rope(rope, element(ty, at), "grown", op);
+            values[at] = now;
+            needs_collection.push(flag);
         }
         self.if_any(level, &needs_collection, values, ty, |f, values| f.collect_unused(level, values, ty))
     }
@@ -145,13 +136,20 @@ impl Flattener<'_> {
         for at in inner_ropes(ty).rev() {
             let around = if at == 0 { ty.rank() - 1 } else { at - 1 };
             let (rope, starts) = (rope_at(&values, at), rope_at(&values, around));
-            let now = flat::Param { var: self.builder.vars.fresh_like(rope), ty: Ty::Rope(element(ty, at)) };
-            let flag = flat::Param { var: self.builder.vars.fresh("sparse"), ty: Ty::Scalar(Prim::Bool) };
-            self.builder.emit(vec![now, flag], Op::Collect { rope, starts, weight });
-            values[at] = now.var.into();
-            sparse.push(flag.var.into());
+            let op = Op::Collect { rope, starts, weight };
+            let (now, flag) = self.next_rope(rope, element(ty, at), "sparse", op);
+            values[at] = now;
+            sparse.push(flag);
         }
         (values, sparse)
+    }
+
+    /// What becomes of a rope by an operation that also gives a flag, and the flag.
+    fn next_rope(&mut self, rope: Var, prim: Prim, flag: &str, op: Op) -> (Atom, Atom) {
+        let now = flat::Param { var: self.builder.vars.fresh_like(rope), ty: Ty::Rope(prim) };
+        let flag = flat::Param { var: self.builder.vars.fresh(flag), ty: Ty::Scalar(Prim::Bool) };
+        self.builder.emit(vec![now, flag], op);
+        (now.var.into(), flag.var.into())
     }
 
     /// A view's values, changed if one of the flags holds.
@@ -164,10 +162,7 @@ impl Flattener<'_> {
         change: impl FnOnce(&mut Self, Vec<Atom>) -> Vec<Atom>,
     ) -> Vec<Atom> {
         let (first, rest) = flags.split_first().expect("rows of rows have inner ropes");
-        let cond = rest.iter().fold(*first, |all, flag| {
-            let op = Op::Prim(PrimOp::Bin(BinOp::Or, Prim::Bool), vec![all, *flag]);
-            self.builder.bind("any", Ty::Scalar(Prim::Bool), op).into()
-        });
+        let cond = rest.iter().fold(*first, |all, flag| self.builder.logic("any", BinOp::Or, all, *flag));
         let like = self.like(level, &values, ty);
         let changed = self.open_block(|_| Ok(()));
         let Ok(scope) = changed else { unreachable!("nothing is done in it") };
@@ -202,9 +197,7 @@ impl Flattener<'_> {
 
     /// How many rows all positions have together, on the host.
     fn rows_of_all(&mut self, level: LevelId, ty: &Type) -> Atom {
-        let DimRep::Width(rows) = self.dim_reps(ty).remove(0) else {
-            unreachable!("outermost dimensions are sizes")
-        };
+        let rows = self.ex(ty.rows());
         match self.dim_for(level, &rows) {
             FDim::Size(rows) => {
                 let positions = self.count(level);

@@ -25,21 +25,21 @@ struct Pick {
 }
 
 impl Flattener<'_> {
-    pub(crate) fn concat(&mut self, level: LevelId, stm: &Stm, arrs: &[Var]) -> Result<()> {
+    pub fn concat(&mut self, level: LevelId, stm: &Stm, arrs: &[Var]) -> Result {
         if self.shapes.is_root(level) {
             let atoms: Vec<Atom> = arrs.iter().map(|v| (*v).into()).collect();
             let parts = self.canonical(level, &atoms).iter().filter_map(|a| a.var()).collect();
-            return self.bind_packed(level, &stm.pat[0], Op::Concat(parts));
+            self.bind_packed(level, &stm.pat[0], Op::Concat(parts));
+            return Ok(());
         }
         let bases = self.appendable(level, arrs);
         let (src, inner, offsets) = self.append_bases(&bases);
-        let Dim::Size(width) = stm.pat[0].ty.dims[0] else { unreachable!("outermost dimensions are sizes") };
-        let width = self.ex(width);
+        let width = self.ex(stm.pat[0].ty.rows());
         let child = self.enter(level, &width);
         let mut lower = Ex::i64(0);
         let mut picks = Vec::new();
         for ((v, base), offset) in arrs.iter().zip(&bases).zip(&offsets) {
-            let Dim::Size(n) = self.types[v].dims[0] else { unreachable!("outermost dimensions are sizes") };
+            let n = self.types[v].rows();
             let local = self.sub(self.local(child), lower.clone());
             let rep = self.row(base, local);
             let rep = self.shifted(rep, *offset);
@@ -49,11 +49,12 @@ impl Flattener<'_> {
         self.bind_choice(child, &stm.pat[0], picks, src, inner)
     }
 
-    pub(crate) fn literal(&mut self, level: LevelId, stm: &Stm, elems: &[Atom], prim: Prim) -> Result<()> {
+    pub fn literal(&mut self, level: LevelId, stm: &Stm, elems: &[Atom], prim: Prim) -> Result {
         let ty = &stm.pat[0].ty;
         if elems.is_empty() || (ty.rank() == 1 && self.shapes.is_root(level)) {
             let atoms = elems.iter().map(|a| self.host_atom(*a)).collect();
-            return self.bind_packed(level, &stm.pat[0], Op::Literal(atoms, prim));
+            self.bind_packed(level, &stm.pat[0], Op::Literal(atoms, prim));
+            return Ok(());
         }
         if ty.rank() == 1 && elems.len() <= tuning::STORED_ROW {
             self.row_literal(level, stm, elems, prim);
@@ -105,18 +106,16 @@ impl Flattener<'_> {
         let child = self.enter(level, &Ex::i64(elems.len() as i64));
         let extent = self.shapes.extent(child);
         self.shapes.extents.insert(data, extent);
-        let rep =
-            Arr { src: Src::Data(data, prim), inner: vec![], start: self.start_of(child), stride: None };
+        let rep = Arr::rows(Src::Data(data, prim), vec![], self.start_of(child));
         self.env.insert(stm.pat[0].var, Rep::Array(rep));
     }
 
     /// Binds the result of a host operation that makes packed data.
-    fn bind_packed(&mut self, level: LevelId, p: &Param, op: Op) -> Result<()> {
+    fn bind_packed(&mut self, level: LevelId, p: &Param, op: Op) {
         let name = self.builder.vars.name(p.var).to_string();
         let ty = Ty::Array(p.ty.prim());
         let var = self.builder.bind(&name, ty, op);
         self.adopt_canonical(level, std::slice::from_ref(p), &[flat::Param { var, ty }]);
-        Ok(())
     }
 
     /// The arrays with bases that can be appended: all the same one, or flat data with views as inner dimensions.
@@ -137,7 +136,7 @@ impl Flattener<'_> {
 
     /// The array with flat data, rows at distance one, and inner dimensions that say where every row starts. (A regular
     /// dimension of size 0 would not tell how many rows there are.)
-    pub(crate) fn viewable(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> Arr {
+    pub fn viewable(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> Arr {
         let dims = self.dim_reps(ty);
         if let Some(view) = ty.is_desc().then(|| self.view_of_lengths(level, arr)).flatten() {
             return view;
@@ -183,7 +182,7 @@ impl Flattener<'_> {
         let row = self.view_of_rows(child, &row, dims, is_desc).filter(|r| !r.src_depends_on(child))?;
         let mut inner = vec![FDim::View(self.store(child, &row.start))];
         inner.extend(row.inner);
-        Some(Arr { src: row.src, inner, start: self.start_of(child), stride: None })
+        Some(Arr::rows(row.src, inner, self.start_of(child)))
     }
 
     fn shifted(&self, rep: Rep, offset: Atom) -> Rep {
@@ -206,7 +205,7 @@ impl Flattener<'_> {
     }
 
     /// One base that holds all the given ones, and by how much the row indices of each are shifted in it.
-    pub(crate) fn append(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
+    pub fn append(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
         if same_base(arrs) {
             return (arrs[0].src.clone(), arrs[0].inner.clone(), vec![Atom::i64(0); arrs.len()]);
         }
@@ -214,7 +213,7 @@ impl Flattener<'_> {
     }
 
     /// As [`Self::append`], always as ropes, with views as inner dimensions.
-    pub(crate) fn append_views(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
+    pub fn append_views(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
         if arrs[0].inner.is_empty() && arrs.len() > 1 {
             return self.append_elements(arrs);
         }
@@ -294,7 +293,7 @@ impl Flattener<'_> {
     }
 
     /// Appends packed rows to what was appended before: the base of both, and by how much the indices of the rows are shifted in it.
-    pub(crate) fn append_rows(&mut self, before: &Arr, rows: &Arr) -> (Src, Vec<FDim>, Atom) {
+    pub fn append_rows(&mut self, before: &Arr, rows: &Arr) -> (Src, Vec<FDim>, Atom) {
         if before.inner.is_empty() {
             let (data, ty) = match (&before.src, &rows.src) {
                 (Src::Data(a, p), Src::Data(b, _)) => ([*a, *b], Ty::Array(*p)),
@@ -316,7 +315,7 @@ impl Flattener<'_> {
     }
 
     /// Arrays as a rope, and what is added to the indices of each.
-    pub(crate) fn rope_of(&mut self, parts: &[Var], prim: Prim) -> (Var, Vec<Atom>) {
+    pub fn rope_of(&mut self, parts: &[Var], prim: Prim) -> (Var, Vec<Atom>) {
         let key = Known::Rope(parts.to_vec());
         let known = self.builder.known_all(&key);
         if let Some((Atom::Var(v), origins)) = known.as_ref().and_then(|all| all.split_first()) {
@@ -374,7 +373,7 @@ impl Flattener<'_> {
     }
 
     /// The first inner dimension as an array of row starts.
-    pub(crate) fn as_starts(&mut self, arr: &Arr) -> Var {
+    pub fn as_starts(&mut self, arr: &Arr) -> Var {
         match arr.inner[0] {
             FDim::View(s) => s,
             FDim::Seg(d) => self.builder.offsets(d),
@@ -390,22 +389,16 @@ impl Flattener<'_> {
         picks: Vec<Pick>,
         src: Src,
         inner: Vec<FDim>,
-    ) -> Result<()> {
+    ) -> Result {
         let rows = p.ty.rank() > 1;
-        let choices = picks
-            .into_iter()
-            .map(|k| match k.rep {
-                Rep::Scalar(ex) => (k.upper, ex),
-                Rep::Array(a) => (k.upper, a.start),
-            })
-            .collect::<Vec<_>>();
+        let choice = |k: Pick| match k.rep {
+            Rep::Scalar(ex) => (k.upper, ex),
+            Rep::Array(a) => (k.upper, a.start),
+        };
+        let choices: Vec<(Ex, Ex)> = picks.into_iter().map(choice).collect();
         let prim = if rows { Prim::I64 } else { p.ty.prim() };
         let chosen = self.choose(child, &choices, prim);
-        let row = if rows {
-            Rep::Array(Arr { src, inner, start: chosen, stride: None })
-        } else {
-            Rep::Scalar(chosen)
-        };
+        let row = if rows { Rep::Array(Arr::rows(src, inner, chosen)) } else { Rep::Scalar(chosen) };
         let arr = self.collect(child, row, &p.ty)?;
         self.env.insert(p.var, Rep::Array(arr));
         Ok(())
@@ -413,13 +406,9 @@ impl Flattener<'_> {
 
     /// A scalar stored at `child` that is the first choice whose bound is above the index inside the row.
     fn choose(&mut self, child: LevelId, choices: &[(Ex, Ex)], prim: Prim) -> Ex {
-        let mut g = self.take_group(child);
-        let var = self.choice_chain(&mut g, child, choices, prim);
-        let p = Param { var: self.builder.vars.fresh("chosen"), ty: Type::scalar(prim) };
-        let ex = self.add_scalar(&mut g, &[p], Exp::Atom(var)).remove(0);
-        self.group = Some(g);
-        self.flush();
-        ex
+        self.scalar_at(child, "chosen", Type::scalar(prim), |f, g| {
+            Exp::Atom(f.choice_chain(g, child, choices, prim))
+        })
     }
 
     fn choice_chain(&mut self, g: &mut Group, child: LevelId, choices: &[(Ex, Ex)], prim: Prim) -> Atom {
@@ -429,16 +418,37 @@ impl Flattener<'_> {
         }
         let local = self.local(child);
         let (i, n) = (self.eval(g, &local), self.eval(g, upper));
-        let below =
-            self.inner_scalar(g, Type::BOOL, Exp::Prim(PrimOp::Cmp(CmpOp::Lt, Prim::I64), vec![i, n]));
+        let below = self.inner_prim(g, PrimOp::Cmp(CmpOp::Lt, Prim::I64), vec![i, n]);
         let then = self.nested(g, |f, g| Ok(vec![f.eval(g, value)]));
         let other = self.nested(g, |f, g| Ok(vec![f.choice_chain(g, child, rest, prim)]));
         let (Ok(then), Ok(other)) = (then, other) else { unreachable!("evaluation does not fail") };
         self.inner_scalar(g, Type::scalar(prim), Exp::If { cond: below, then, other })
     }
 
+    /// A scalar operator in the kernel.
+    pub fn inner_prim(&mut self, g: &mut Group, op: PrimOp, args: Vec<Atom>) -> Atom {
+        self.inner_scalar(g, Type::scalar(op.result()), Exp::Prim(op, args))
+    }
+
+    /// A scalar of the positions of a level, computed in a kernel of that level, which is closed.
+    pub fn scalar_at(
+        &mut self,
+        level: LevelId,
+        name: &str,
+        ty: Type,
+        exp: impl FnOnce(&mut Self, &mut Group) -> Exp,
+    ) -> Ex {
+        let mut g = self.take_group(level);
+        let exp = exp(self, &mut g);
+        let p = Param { var: self.builder.vars.fresh(name), ty };
+        let ex = self.add_scalar(&mut g, &[p], exp).remove(0);
+        self.group = Some(g);
+        self.flush();
+        ex
+    }
+
     /// A scalar statement of the kernel that is never an output.
-    pub(crate) fn inner_scalar(&mut self, g: &mut Group, ty: Type, exp: Exp) -> Atom {
+    pub fn inner_scalar(&mut self, g: &mut Group, ty: Type, exp: Exp) -> Atom {
         let p = Param { var: self.builder.vars.fresh("t"), ty };
         let ex = self.add_scalar(g, &[p], exp).remove(0);
         self.eval(g, &ex)
@@ -452,7 +462,7 @@ impl Flattener<'_> {
         arr.depends_on(level) && vars.iter().any(here)
     }
 
-    pub(crate) fn flatten_packed(&mut self, level: LevelId, stm: &Stm, arr: Var) -> Result<()> {
+    pub fn flatten_packed(&mut self, level: LevelId, stm: &Stm, arr: Var) -> Result {
         let ty = self.types[&arr].clone();
         let a = self.arr(arr);
         let packed = self.pack(level, &a, &ty);
@@ -460,13 +470,13 @@ impl Flattener<'_> {
             self.env.insert(arr, Rep::Array(packed.clone()));
         }
         let start = self.row_start(packed.inner[0], packed.start.clone());
-        let rep = Arr { src: packed.src, inner: packed.inner[1..].to_vec(), start, stride: None };
+        let rep = Arr::rows(packed.src, packed.inner[1..].to_vec(), start);
         self.env.insert(stm.pat[0].var, Rep::Array(rep));
         Ok(())
     }
 
     /// The extent of flat data and of the matrix that it is are one.
-    pub(crate) fn note_reshaped(&mut self, flat: &Type, matrix: &Type) {
+    pub fn note_reshaped(&mut self, flat: &Type, matrix: &Type) {
         if let [DimRep::Width(size), ..] = &self.dim_reps(flat)[..]
             && let [DimRep::Width(rows), DimRep::Width(width), ..] = &self.dim_reps(matrix)[..]
         {
@@ -474,7 +484,7 @@ impl Flattener<'_> {
         }
     }
 
-    pub(crate) fn unflatten(&mut self, level: LevelId, stm: &Stm, arr: Var) -> Result<()> {
+    pub fn unflatten(&mut self, level: LevelId, stm: &Stm, arr: Var) -> Result {
         let ty = self.types[&arr].clone();
         let a = self.arr(arr);
         if let Src::Splat(_) = a.src
@@ -492,7 +502,7 @@ impl Flattener<'_> {
         self.note_cut(levels[1], flat[0]);
         let mut inner = self.fdims(&levels[1..2]);
         inner.extend(packed.inner);
-        let rep = Arr { src: packed.src, inner, start: self.start_of(levels[0]), stride: None };
+        let rep = Arr::rows(packed.src, inner, self.start_of(levels[0]));
         self.env.insert(stm.pat[0].var, Rep::Array(rep));
         Ok(())
     }
@@ -511,7 +521,7 @@ impl Flattener<'_> {
     }
 
     /// The sum of a descriptor's lengths. A view of other rows than consecutive ones is packed first.
-    pub(crate) fn total_packed(&mut self, level: LevelId, stm: &Stm, desc: Var) -> Result<()> {
+    pub fn total_packed(&mut self, level: LevelId, stm: &Stm, desc: Var) -> Result {
         let ex = self.total_of(desc).or_else(|| {
             let ty = self.types[&desc].clone();
             let packed = self.pack(level, &self.arr(desc), &ty);
@@ -524,7 +534,7 @@ impl Flattener<'_> {
     }
 
     /// A zero of a type.
-    pub(crate) fn zero(p: Prim) -> Atom {
+    pub fn zero(p: Prim) -> Atom {
         Atom::Const(Scalar::zero(p))
     }
 }

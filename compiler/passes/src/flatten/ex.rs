@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 /// A scalar that any kernel at the levels it mentions (or deeper) can compute without failing.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Ex {
+pub enum Ex {
     /// A host scalar, a constant, or (inside one kernel only) a variable of its body.
     Atom(Atom),
     /// The position in a level's flat space.
@@ -37,12 +37,12 @@ pub(crate) enum Ex {
 }
 
 impl Ex {
-    pub(crate) const fn i64(x: i64) -> Ex {
+    pub const fn i64(x: i64) -> Ex {
         Ex::Atom(Atom::i64(x))
     }
 
     /// The host atom, if it is one.
-    pub(crate) fn atom(&self) -> Option<Atom> {
+    pub fn atom(&self) -> Option<Atom> {
         match self {
             Ex::Atom(a) => Some(*a),
             _ => None,
@@ -54,22 +54,22 @@ impl Ex {
     }
 
     /// True if the value depends on the position in `level`.
-    pub(crate) fn depends_on(&self, level: LevelId) -> bool {
+    pub fn depends_on(&self, level: LevelId) -> bool {
         self.any(&|e| matches!(e, Ex::Pos(l) | Ex::Local(l) if *l == level))
     }
 
     /// True if it is the same at all positions of any level.
-    pub(crate) fn is_of_host(&self) -> bool {
+    pub fn is_of_host(&self) -> bool {
         !self.any(&|e| matches!(e, Ex::Pos(_) | Ex::Local(_)))
     }
 
     /// True if the host can compute it without reading an array.
-    pub(crate) fn is_arithmetic(&self) -> bool {
+    pub fn is_arithmetic(&self) -> bool {
         self.is_of_host() && !self.any(&|e| matches!(e, Ex::Off(..) | Ex::Len(..) | Ex::Load(..)))
     }
 
     /// True if something holds for the expression or a part of it.
-    pub(crate) fn any(&self, holds: &impl Fn(&Ex) -> bool) -> bool {
+    pub fn any(&self, holds: &impl Fn(&Ex) -> bool) -> bool {
         let inside = match self {
             Ex::Atom(_) | Ex::Pos(_) | Ex::Local(_) => false,
             Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) | Ex::Op(_, a, b) => a.any(holds) || b.any(holds),
@@ -79,7 +79,7 @@ impl Ex {
     }
 
     /// Adds the variables in it.
-    pub(crate) fn vars(&self, found: &mut Vec<Var>) {
+    pub fn vars(&self, found: &mut Vec<Var>) {
         match self {
             Ex::Atom(a) => found.extend(a.var()),
             Ex::Pos(_) | Ex::Local(_) => {}
@@ -96,7 +96,7 @@ impl Ex {
 
     /// The expression as a function of the number of the position in `level`, which is `Pos(ROOT)` then; none if it depends on
     /// anything else that has positions.
-    pub(crate) fn by_position(&self, level: LevelId) -> Option<Ex> {
+    pub fn by_position(&self, level: LevelId) -> Option<Ex> {
         let of = |e: &Rc<Ex>| e.by_position(level).map(Rc::new);
         Some(match self {
             Ex::Atom(a) => Ex::Atom(*a),
@@ -113,7 +113,7 @@ impl Ex {
     }
 
     /// Calls `f` on every atom.
-    pub(crate) fn atoms(&self, f: &mut impl FnMut(Atom)) {
+    pub fn atoms(&self, f: &mut impl FnMut(Atom)) {
         match self {
             Ex::Atom(a) => f(*a),
             Ex::Pos(_) | Ex::Local(_) => {}
@@ -127,7 +127,7 @@ impl Ex {
 }
 
 impl Flattener<'_> {
-    pub(crate) fn add(&self, a: Ex, b: Ex) -> Ex {
+    pub fn add(&self, a: Ex, b: Ex) -> Ex {
         match (a.as_i64(), b.as_i64()) {
             (Some(x), Some(y)) => return Ex::i64(x.wrapping_add(y)),
             (Some(0), _) => return b,
@@ -144,7 +144,7 @@ impl Flattener<'_> {
         Ex::Add(Rc::new(a), Rc::new(b))
     }
 
-    pub(crate) fn sub(&self, a: Ex, b: Ex) -> Ex {
+    pub fn sub(&self, a: Ex, b: Ex) -> Ex {
         match (a.as_i64(), b.as_i64()) {
             (Some(x), Some(y)) => Ex::i64(x.wrapping_sub(y)),
             (_, Some(0)) => a,
@@ -152,7 +152,7 @@ impl Flattener<'_> {
         }
     }
 
-    pub(crate) fn mul(&self, a: Ex, b: Ex) -> Ex {
+    pub fn mul(&self, a: Ex, b: Ex) -> Ex {
         match (a.as_i64(), b.as_i64()) {
             (Some(x), Some(y)) => Ex::i64(x.wrapping_mul(y)),
             (Some(0), _) | (_, Some(0)) => Ex::i64(0),
@@ -163,7 +163,7 @@ impl Flattener<'_> {
     }
 
     /// Offset of row `i`; row 0 starts at 0.
-    pub(crate) fn off(&self, desc: Var, i: Ex) -> Ex {
+    pub fn off(&self, desc: Var, i: Ex) -> Ex {
         if i.as_i64() == Some(0) {
             return Ex::i64(0);
         }
@@ -174,7 +174,7 @@ impl Flattener<'_> {
     }
 
     /// Where row `i` of an array with this first inner dimension starts.
-    pub(crate) fn row_start(&self, dim: FDim, i: Ex) -> Ex {
+    pub fn row_start(&self, dim: FDim, i: Ex) -> Ex {
         match dim {
             FDim::Size(m) => self.mul(i, Ex::Atom(m)),
             FDim::Seg(d) => self.off(d, i),
@@ -183,7 +183,7 @@ impl Flattener<'_> {
     }
 
     /// The position of the first element of a level inside its parent's position.
-    pub(crate) fn start_of(&self, level: LevelId) -> Ex {
+    pub fn start_of(&self, level: LevelId) -> Ex {
         let l = self.shapes.level(level);
         match (&l.kind, l.parent) {
             (Kind::Dim(_), Some(p)) if self.shapes.is_root(p) => Ex::i64(0),
@@ -193,12 +193,12 @@ impl Flattener<'_> {
     }
 
     /// The index inside the parent's row.
-    pub(crate) fn local(&self, level: LevelId) -> Ex {
+    pub fn local(&self, level: LevelId) -> Ex {
         if self.start_of(level) == Ex::i64(0) { Ex::Pos(level) } else { Ex::Local(level) }
     }
 
     /// If `ix` is `s + Local(level)` with `s` independent of the level: `s`.
-    pub(crate) fn split_local(&self, ix: &Ex, level: LevelId) -> Option<Ex> {
+    pub fn split_local(&self, ix: &Ex, level: LevelId) -> Option<Ex> {
         match ix {
             Ex::Pos(l) if *l == level => Some(self.start_of(level)),
             Ex::Local(l) if *l == level => Some(Ex::i64(0)),

@@ -7,7 +7,7 @@ use par_ir::core::{FunId, Program};
 use std::collections::HashSet;
 
 /// The program, how to flatten it, and what analyses found.
-pub(crate) struct Facts<'a> {
+pub struct Facts<'a> {
     pub source: &'a Program,
     pub options: Options<'a>,
     /// CORE variables that something updates in place.

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 /// The results, by their variables, of functions other than entry points that may be arguments or parts of them; not what is updated, by
 /// the function or where it is called.
-pub(crate) fn results(program: &Program, updated: &HashSet<Var>) -> HashSet<Var> {
+pub fn results(program: &Program, updated: &HashSet<Var>) -> HashSet<Var> {
     let mut search = Search { program, from: HashMap::new(), forwarded: HashSet::new() };
     let mut updated = updated.clone();
     for f in &program.funs {

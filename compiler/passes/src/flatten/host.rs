@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Results computed already in a host block, so that they are computed once.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Known {
+pub enum Known {
     Offsets(Var),
     SegIds(Var),
     Lengths(Var),
@@ -43,13 +43,13 @@ pub(crate) enum Known {
 
 /// A host block under construction.
 #[derive(Default)]
-pub(crate) struct Scope {
+pub struct Scope {
     pub stms: Vec<flat::Stm>,
     pub known: HashMap<Known, Vec<Atom>>,
 }
 
 /// The host blocks that are open, and what is known of their variables.
-pub(crate) struct HostBuilder {
+pub struct HostBuilder {
     pub vars: Vars,
     /// The open blocks, outermost first.
     pub scopes: Vec<Scope>,
@@ -69,7 +69,7 @@ pub(crate) struct HostBuilder {
 }
 
 impl HostBuilder {
-    pub(crate) fn new(vars: Vars) -> HostBuilder {
+    pub fn new(vars: Vars) -> HostBuilder {
         HostBuilder {
             vars,
             scopes: Vec::new(),
@@ -83,7 +83,7 @@ impl HostBuilder {
         }
     }
 
-    pub(crate) fn emit(&mut self, pat: Vec<flat::Param>, op: Op) {
+    pub fn emit(&mut self, pat: Vec<flat::Param>, op: Op) {
         pat.iter().for_each(|p| self.declare(p));
         if let Op::Prim(
             PrimOp::Bin(bin @ (BinOp::Sub | BinOp::Add | BinOp::Mul | BinOp::Min), Prim::I64),
@@ -102,7 +102,7 @@ impl HostBuilder {
 
     /// Guards the ranges and copies among the innermost block's statements from `from` on, which are made before a branch is taken: one whose
     /// size is a difference has no elements where that is negative, since the branch is not taken then.
-    pub(crate) fn guard_sizes(&mut self, from: usize) {
+    pub fn guard_sizes(&mut self, from: usize) {
         let made = self.scopes.last_mut().expect("a host block is open").stms.split_off(from);
         for mut stm in made {
             if let Op::Iota(n) | Op::Replicate(n, _) = &mut stm.op
@@ -116,7 +116,7 @@ impl HostBuilder {
     }
 
     /// Notes what matters of the type of a host variable.
-    pub(crate) fn declare(&mut self, p: &flat::Param) {
+    pub fn declare(&mut self, p: &flat::Param) {
         self.bound_in.insert(p.var, self.scopes.len());
         match p.ty {
             Ty::Scalar(prim) => drop(self.host_prims.insert(p.var, prim)),
@@ -126,14 +126,29 @@ impl HostBuilder {
     }
 
     /// Emits a statement with one result.
-    pub(crate) fn bind(&mut self, name: &str, ty: Ty, op: Op) -> Var {
+    pub fn bind(&mut self, name: &str, ty: Ty, op: Op) -> Var {
         let var = self.vars.fresh(name);
         self.emit(vec![flat::Param { var, ty }], op);
         var
     }
 
+    /// A scalar operator.
+    pub fn prim(&mut self, name: &str, op: PrimOp, args: Vec<Atom>) -> Atom {
+        self.bind(name, Ty::Scalar(op.result()), Op::Prim(op, args)).into()
+    }
+
+    /// An operator on conditions.
+    pub fn logic(&mut self, name: &str, op: BinOp, a: Atom, b: Atom) -> Atom {
+        self.prim(name, PrimOp::Bin(op, Prim::Bool), vec![a, b])
+    }
+
+    /// A comparison of `i64`s.
+    pub fn compare(&mut self, name: &str, op: CmpOp, a: Atom, b: Atom) -> Atom {
+        self.prim(name, PrimOp::Cmp(op, Prim::I64), vec![a, b])
+    }
+
     /// Emits `op` unless the same fact is known in an enclosing block.
-    pub(crate) fn bind_once(&mut self, key: Known, name: &str, ty: Ty, op: Op) -> Var {
+    pub fn bind_once(&mut self, key: Known, name: &str, ty: Ty, op: Op) -> Var {
         if let Some(Atom::Var(v)) = self.known(&key) {
             return v;
         }
@@ -142,24 +157,24 @@ impl HostBuilder {
         v
     }
 
-    pub(crate) fn known(&self, key: &Known) -> Option<Atom> {
+    pub fn known(&self, key: &Known) -> Option<Atom> {
         self.scopes.iter().rev().find_map(|s| s.known.get(key)).map(|all| all[0])
     }
 
-    pub(crate) fn known_all(&self, key: &Known) -> Option<Vec<Atom>> {
+    pub fn known_all(&self, key: &Known) -> Option<Vec<Atom>> {
         self.scopes.iter().rev().find_map(|s| s.known.get(key)).cloned()
     }
 
-    pub(crate) fn learn(&mut self, key: Known, value: Atom) {
+    pub fn learn(&mut self, key: Known, value: Atom) {
         self.learn_all(key, vec![value]);
     }
 
-    pub(crate) fn learn_all(&mut self, key: Known, values: Vec<Atom>) {
+    pub fn learn_all(&mut self, key: Known, values: Vec<Atom>) {
         self.scopes.last_mut().expect("a host block is open").known.insert(key, values);
     }
 
     /// A host `i64` operator, folded where both operands are constants.
-    pub(crate) fn host_op(&mut self, op: BinOp, a: Atom, b: Atom) -> Atom {
+    pub fn host_op(&mut self, op: BinOp, a: Atom, b: Atom) -> Atom {
         use BinOp::{Add, Mul, Sub};
         match (op, a.as_i64(), b.as_i64()) {
             (Add, Some(x), Some(y)) => Atom::i64(x.wrapping_add(y)),
@@ -168,51 +183,43 @@ impl HostBuilder {
             (Add, Some(0), _) | (Mul, Some(1), _) => b,
             (Add | Sub, _, Some(0)) | (Mul, _, Some(1)) => a,
             (Mul, Some(0), _) | (Mul, _, Some(0)) => Atom::i64(0),
-            _ => {
-                let op = Op::Prim(PrimOp::Bin(op, Prim::I64), vec![a, b]);
-                self.bind("n", Ty::Scalar(Prim::I64), op).into()
-            }
+            _ => self.prim("n", PrimOp::Bin(op, Prim::I64), vec![a, b]),
         }
     }
 
     /// The product of two sizes. A space too large to be counted is out of memory, not an empty one.
-    pub(crate) fn checked_product(&mut self, rows: Atom, m: Atom) -> Atom {
+    pub fn checked_product(&mut self, rows: Atom, m: Atom) -> Atom {
         let product = self.host_op(BinOp::Mul, rows, m);
         let known = |a: Atom| a.as_i64().is_some_and(|x| x <= 1);
         if product.as_i64().is_some() || known(rows) || known(m) {
             return product;
         }
-        let i64s = |op| PrimOp::Bin(op, Prim::I64);
-        let bool_ty = Ty::Scalar(Prim::Bool);
-        let high = self.bind("high", Ty::Scalar(Prim::I64), Op::Prim(i64s(BinOp::MulHi), vec![rows, m]));
-        let fits = Op::Prim(PrimOp::Cmp(CmpOp::Eq, Prim::I64), vec![high.into(), Atom::i64(0)]);
-        let fits = self.bind("fits", bool_ty, fits);
-        let positive = Op::Prim(PrimOp::Cmp(CmpOp::Ge, Prim::I64), vec![product, Atom::i64(0)]);
-        let positive = self.bind("positive", bool_ty, positive);
-        let both = Op::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), vec![fits.into(), positive.into()]);
-        let cond = self.bind("ok", bool_ty, both).into();
+        let high = self.prim("high", PrimOp::Bin(BinOp::MulHi, Prim::I64), vec![rows, m]);
+        let fits = self.compare("fits", CmpOp::Eq, high, Atom::i64(0));
+        let positive = self.compare("positive", CmpOp::Ge, product, Atom::i64(0));
+        let cond = self.logic("ok", BinOp::And, fits, positive);
         let args = vec![Atom::i64(i64::MAX)];
         self.emit(vec![], Op::Check { cond, kind: CheckKind::OutOfMemory, args });
         product
     }
 
-    pub(crate) fn total(&mut self, d: Var) -> Atom {
+    pub fn total(&mut self, d: Var) -> Atom {
         self.bind_once(Known::Total(d), "total", Ty::Scalar(Prim::I64), Op::Total(d)).into()
     }
 
-    pub(crate) fn offsets(&mut self, d: Var) -> Var {
+    pub fn offsets(&mut self, d: Var) -> Var {
         self.bind_once(Known::Offsets(d), "off", Ty::Array(Prim::I64), Op::Offsets(d))
     }
 
-    pub(crate) fn seg_ids(&mut self, d: Var) -> Var {
+    pub fn seg_ids(&mut self, d: Var) -> Var {
         self.bind_once(Known::SegIds(d), "ii", Ty::Array(Prim::I64), Op::SegIds(d))
     }
 
-    pub(crate) fn lengths(&mut self, d: Var) -> Var {
+    pub fn lengths(&mut self, d: Var) -> Var {
         self.bind_once(Known::Lengths(d), "lens", Ty::Array(Prim::I64), Op::Lengths(d))
     }
 
-    pub(crate) fn array_length(&mut self, a: Var) -> Atom {
+    pub fn array_length(&mut self, a: Var) -> Atom {
         self.bind_once(Known::Length(a), "len", Ty::Scalar(Prim::I64), Op::Length(a)).into()
     }
 }

@@ -27,7 +27,7 @@ impl Flattener<'_> {
     }
 
     /// The level that an array is in place for, if it is also for `level`.
-    pub(crate) fn in_place_for(&self, level: LevelId, data: Var) -> Option<LevelId> {
+    pub fn in_place_for(&self, level: LevelId, data: Var) -> Option<LevelId> {
         let of = self.shapes.in_place.get(&data)?.1;
         let mut at = level;
         while at != of {
@@ -40,7 +40,7 @@ impl Flattener<'_> {
     }
 
     /// The array in place that a variable stands for, if it is one.
-    pub(crate) fn as_in_place(&self, level: LevelId, v: Var) -> Option<(Arr, Var)> {
+    pub fn as_in_place(&self, level: LevelId, v: Var) -> Option<(Arr, Var)> {
         let Some(Rep::Array(arr)) = self.env.get(&v) else { return None };
         let Src::Data(d, _) = arr.src else { return None };
         self.in_place_for(level, d)?;
@@ -51,7 +51,7 @@ impl Flattener<'_> {
     }
 
     /// Per state of a loop: true if it stays in place, since every iteration only updates it.
-    pub(crate) fn in_place_states(&self, params: &[(Param, Atom)], body: &Body) -> Vec<bool> {
+    pub fn in_place_states(&self, params: &[(Param, Atom)], body: &Body) -> Vec<bool> {
         let names: Vec<Var> = params.iter().map(|(p, _)| p.var).collect();
         let of_state = |d: &Dim| match d {
             Dim::Size(a) => a.var().is_some_and(|v| names.contains(&v)),
@@ -66,7 +66,7 @@ impl Flattener<'_> {
     }
 
     /// Keeps a loop's state, which starts as `init`, and its result in place.
-    pub(crate) fn keep_in_place(&mut self, level: LevelId, p: &Param, init: Atom, result: Var) {
+    pub fn keep_in_place(&mut self, level: LevelId, p: &Param, init: Atom, result: Var) {
         let v = init.var().expect("an array is a variable");
         let (arr, data) = self.destination(level, v);
         let of = self.in_place_for(level, data).unwrap_or(level);
@@ -75,7 +75,7 @@ impl Flattener<'_> {
     }
 
     /// Results of a body that are versions of arrays in place, each with the variable that stands for the version before.
-    pub(crate) fn bind_versions(&mut self, level: LevelId, versions: &[(Atom, Param)]) -> Result<()> {
+    pub fn bind_versions(&mut self, level: LevelId, versions: &[(Atom, Param)]) -> Result {
         for (a, p) in versions {
             let data = self.in_place_version(level, *a, p.var)?;
             let result = Param { var: a.var().expect("an array is a variable"), ty: p.ty.clone() };
@@ -88,7 +88,7 @@ impl Flattener<'_> {
     }
 
     /// Binds a variable to a version of the array in place that `state` started as.
-    pub(crate) fn bind_in_place(&mut self, p: &Param, state: Var, data: Var) {
+    pub fn bind_in_place(&mut self, p: &Param, state: Var, data: Var) {
         let (layout, of) = self.own.layouts[&state].clone();
         self.types.insert(p.var, p.ty.clone());
         self.name_version(p.var, &layout, of, data);
@@ -105,21 +105,15 @@ impl Flattener<'_> {
     }
 
     /// Per result of a branch: the array that both arms give a version of, if it stays in place.
-    pub(crate) fn in_place_results(
-        &mut self,
-        level: LevelId,
-        stm: &Stm,
-        then: &Body,
-        other: &Body,
-    ) -> Vec<Option<Var>> {
-        let roots = self.in_place_roots(stm, then, other);
+    pub fn in_place_results(&mut self, level: LevelId, stm: &Stm, arms: [&Body; 2]) -> Vec<Option<Var>> {
+        let roots = self.in_place_roots(stm, arms);
         let in_place =
             |(v, p): (Option<Var>, &Param)| v.filter(|v| self.is_or_becomes_in_place(level, *v, &p.ty));
         roots.into_iter().zip(&stm.pat).map(in_place).collect()
     }
 
     /// Per result of a branch: the array that both arms give an updated version of.
-    pub(crate) fn in_place_roots(&self, stm: &Stm, then: &Body, other: &Body) -> Vec<Option<Var>> {
+    pub fn in_place_roots(&self, stm: &Stm, [then, other]: [&Body; 2]) -> Vec<Option<Var>> {
         let mut found: Vec<Option<Var>> = Vec::new();
         for (i, p) in stm.pat.iter().enumerate() {
             let of = |body: &Body| {
@@ -149,7 +143,7 @@ impl Flattener<'_> {
 
     /// The version of an array in place that a value at a level is; if it is something else with the same shape, its elements are
     /// written back. `current` stands for the version before.
-    pub(crate) fn in_place_version(&mut self, level: LevelId, a: Atom, current: Var) -> Result<Var> {
+    pub fn in_place_version(&mut self, level: LevelId, a: Atom, current: Var) -> Result<Var> {
         let v = a.var().expect("an array is a variable");
         let before = self.arr(current);
         if let Some((arr, data)) = self.as_in_place(level, v)
@@ -165,7 +159,7 @@ impl Flattener<'_> {
     }
 
     /// Lets `v` stand for the next version of the array in place that it stands for.
-    pub(crate) fn next_version(&mut self, level: LevelId, v: Var, data: Var) {
+    pub fn next_version(&mut self, level: LevelId, v: Var, data: Var) {
         let (layout, before) = self.as_in_place(level, v).expect("asked before");
         let of = self.shapes.in_place[&before].1;
         self.name_version(v, &layout, of, data);

@@ -40,7 +40,7 @@ fn branch_roots(stm: &Stm, then: &Body, other: &Body) -> Option<Vec<Var>> {
 
 impl Flattener<'_> {
     /// True if a statement is a loop over array state, or a branch that updates arrays, which may stand in a kernel.
-    pub(crate) fn is_in_place(&self, stm: &Stm) -> bool {
+    pub fn is_in_place(&self, stm: &Stm) -> bool {
         let arrays = stm.pat.iter().any(|p| !p.ty.is_scalar());
         let fits = match &stm.exp {
             Exp::Loop { params, form, body } => arrays && InPlace::allows_loop(params, form, body).is_ok(),
@@ -51,7 +51,7 @@ impl Flattener<'_> {
     }
 
     /// A statement that [`is_in_place`], as a kernel of its own.
-    pub(crate) fn in_place(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+    pub fn in_place(&mut self, level: LevelId, stm: &Stm) -> Result {
         self.flush();
         let (roots, exp) = self.with_roots(stm);
         let dests: Vec<(Arr, Var)> = roots.iter().map(|(v, _)| self.destination(level, *v)).collect();
@@ -140,7 +140,7 @@ impl Flattener<'_> {
     }
 
     /// A scalar, or a version of an owned array, as the kernel's body names it.
-    pub(crate) fn local_atom(&mut self, g: &mut Group, a: Atom) -> Atom {
+    pub fn local_atom(&mut self, g: &mut Group, a: Atom) -> Atom {
         match self.rep(a) {
             Rep::Scalar(ex) => self.eval(g, &ex),
             Rep::Array(_) => self.version(a).into(),
@@ -148,7 +148,7 @@ impl Flattener<'_> {
     }
 
     /// A loop's parameter in the kernel's body, starting as `init`.
-    pub(crate) fn local_param(&mut self, g: &mut Group, p: &Param, init: Atom) -> Param {
+    pub fn local_param(&mut self, g: &mut Group, p: &Param, init: Atom) -> Param {
         let var = self.declare_local(g, p.var);
         let ty = match init.var().and_then(|v| g.arrays.get(&v)) {
             Some(array) => array.clone(),
@@ -161,14 +161,14 @@ impl Flattener<'_> {
     }
 
     /// Binds a CORE variable to the version `var` of the array `like`.
-    pub(crate) fn bind_version(&mut self, p: &Param, like: Var, var: Var) {
+    pub fn bind_version(&mut self, p: &Param, like: Var, var: Var) {
         self.types.insert(p.var, p.ty.clone());
         let arr = Arr { src: Src::Data(var, p.ty.prim()), ..self.arr(like) };
         self.env.insert(p.var, Rep::Array(arr));
     }
 
     /// Adds a branch or loop with arrays among its results to the body.
-    pub(crate) fn array_stm(&mut self, g: &mut Group, stm: &Stm, exp: Exp) {
+    pub fn array_stm(&mut self, g: &mut Group, stm: &Stm, exp: Exp) {
         g.checks |= exp.has_effect();
         let (inside, likes): (Vec<Atom>, Vec<Atom>) = match (&exp, &stm.exp) {
             (Exp::If { then: a, .. }, Exp::If { then: b, .. }) => (a.results.clone(), b.results.clone()),
@@ -201,14 +201,7 @@ impl Flattener<'_> {
     }
 
     /// `arr with [indices] = value` in a kernel's body.
-    pub(crate) fn local_update(
-        &mut self,
-        g: &mut Group,
-        stm: &Stm,
-        arr: Var,
-        at: &[At],
-        value: Atom,
-    ) -> Result<()> {
+    pub fn local_update(&mut self, g: &mut Group, stm: &Stm, arr: Var, at: &[At], value: Atom) -> Result {
         let old = self.version(arr.into());
         let (target, source) = (self.rep(arr.into()), self.rep(value));
         let dims = match value {

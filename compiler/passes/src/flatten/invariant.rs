@@ -18,7 +18,7 @@ use par_ir::{Atom, Prim, Type, Var};
 
 /// The part of an array that a view selects.
 #[derive(Clone)]
-pub(crate) enum Part {
+pub enum Part {
     /// Rows from this one on.
     From(Atom),
     /// The row at these indices.
@@ -28,7 +28,7 @@ pub(crate) enum Part {
 impl Flattener<'_> {
     /// Notes a part of an array that is the same for all positions and is not stored as it is: where the part is passed on, all of it is
     /// stored once, instead of every part by itself.
-    pub(crate) fn note_part(&mut self, v: Var, of: Var, part: Part) {
+    pub fn note_part(&mut self, v: Var, of: Var, part: Part) {
         let (arr, ty) = (self.arr(of), &self.types[&of]);
         let as_it_is = is_stored(&arr, ty.is_desc()) && arr.stride.is_none();
         if self.own.part_of.contains_key(&of) || !as_it_is && !ty.is_desc() && self.is_of_host(&arr, ty) {
@@ -56,7 +56,7 @@ impl Flattener<'_> {
     }
 
     /// The array with starts for rows of regular dimensions, if it is known how many rows there are.
-    pub(crate) fn with_starts(&mut self, arr: &Arr) -> Option<Arr> {
+    pub fn with_starts(&mut self, arr: &Arr) -> Option<Arr> {
         let rows = self.rows_of_base(arr);
         let known = |(d, rows): (&FDim, &Option<Extent>)| match d {
             FDim::Size(_) => rows.is_some(),
@@ -133,7 +133,7 @@ impl Flattener<'_> {
     }
 
     /// Representation of an array that is shared: what is the same for all positions is stored once.
-    pub(crate) fn shared_rows(&mut self, level: LevelId, v: Var) -> Arr {
+    pub fn shared_rows(&mut self, level: LevelId, v: Var) -> Arr {
         let (arr, ty) = (self.arr(v), self.types[&v].clone());
         if let Some(lens) = ty.is_desc().then(|| self.view_of_lengths(level, &arr)).flatten() {
             return lens;
@@ -155,7 +155,7 @@ impl Flattener<'_> {
         );
         let mut inner = vec![FDim::View(starts)];
         inner.extend(row.inner);
-        Arr { src: row.src, inner, start: Ex::i64(0), stride: None }
+        Arr::rows(row.src, inner, Ex::i64(0))
     }
 
     /// True if where the rows of an array start is there, or easily made.
@@ -182,12 +182,12 @@ impl Flattener<'_> {
     }
 
     /// True if an array is the same for all positions.
-    pub(crate) fn is_of_host(&self, arr: &Arr, ty: &Type) -> bool {
+    pub fn is_of_host(&self, arr: &Arr, ty: &Type) -> bool {
         arr.is_of_host() && self.dim_reps(ty).iter().all(DimRep::is_of_host)
     }
 
     /// If an array is copies of a row of the host's: how many, and the row.
-    pub(crate) fn copies_of_row(&self, arr: &Arr, ty: &Type) -> Option<(Atom, Arr)> {
+    pub fn copies_of_row(&self, arr: &Arr, ty: &Type) -> Option<(Atom, Arr)> {
         let Src::Splat(row) = &arr.src else { return None };
         let (Rep::Array(row), true) = (&**row, arr.inner.is_empty() && !ty.is_desc()) else { return None };
         let DimRep::Width(Ex::Atom(n)) = self.dim_reps(ty).first().cloned()? else { return None };

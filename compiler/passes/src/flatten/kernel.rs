@@ -25,7 +25,7 @@ struct KScope {
 }
 
 /// A value of the enclosing nest that an operator uses.
-pub(crate) struct Capture {
+pub struct Capture {
     /// Its name in the operator.
     pub var: Var,
     pub prim: Prim,
@@ -34,13 +34,13 @@ pub(crate) struct Capture {
 }
 
 /// An operator of a reduction.
-pub(crate) struct Operator {
+pub struct Operator {
     pub lam: Lambda,
     pub captures: Vec<Capture>,
 }
 
 /// An array that a kernel updates itself.
-pub(crate) struct Owned {
+pub struct Owned {
     pub dest: Var,
     /// Its first version in the body.
     pub state: Param,
@@ -60,7 +60,7 @@ enum Place {
 }
 
 /// An open kernel over the positions of a level.
-pub(crate) struct Group {
+pub struct Group {
     pub level: LevelId,
     row: Var,
     pos: Var,
@@ -94,7 +94,7 @@ pub(crate) struct Group {
 
 impl Flattener<'_> {
     /// A new kernel at a level.
-    pub(crate) fn group_at(&mut self, level: LevelId) -> Group {
+    pub fn group_at(&mut self, level: LevelId) -> Group {
         let rows = match &self.shapes.level(level).kind {
             Kind::Dim(_) => Some(self.shapes.parent(level)).filter(|p| !self.shapes.is_root(*p)),
             _ => None,
@@ -148,7 +148,7 @@ impl Flattener<'_> {
     }
 
     /// The open group, which is at `level`; opened if there is none.
-    pub(crate) fn take_group(&mut self, level: LevelId) -> Group {
+    pub fn take_group(&mut self, level: LevelId) -> Group {
         match self.group.take() {
             Some(g) => {
                 debug_assert_eq!(g.level, level, "groups are closed before another level opens one");
@@ -159,7 +159,7 @@ impl Flattener<'_> {
     }
 
     /// Closes the open group, if any, as a map kernel whose outputs are all its scalars.
-    pub(crate) fn flush(&mut self) {
+    pub fn flush(&mut self) {
         self.fresh_rows.clear();
         if let Some(g) = self.group.take()
             && (g.checks || !g.outputs.is_empty() || !g.rows_out.is_empty() || !g.owned.is_empty())
@@ -169,12 +169,12 @@ impl Flattener<'_> {
     }
 
     /// Evaluates an expression inside the kernel.
-    pub(crate) fn eval(&mut self, g: &mut Group, ex: &Ex) -> Atom {
+    pub fn eval(&mut self, g: &mut Group, ex: &Ex) -> Atom {
         self.eval_from(g, Place::Row, ex)
     }
 
     /// Evaluates an expression that is defined only because checks before it passed.
-    pub(crate) fn eval_checked(&mut self, g: &mut Group, ex: &Ex) -> Atom {
+    pub fn eval_checked(&mut self, g: &mut Group, ex: &Ex) -> Atom {
         self.eval_from(g, Place::Body, ex)
     }
 
@@ -291,7 +291,7 @@ impl Flattener<'_> {
         var.into()
     }
 
-    pub(crate) fn push_stm(&mut self, g: &mut Group, pro: bool, pat: Vec<Param>, exp: Exp) {
+    pub fn push_stm(&mut self, g: &mut Group, pro: bool, pat: Vec<Param>, exp: Exp) {
         g.locals.extend(pat.iter().map(|p| p.var));
         let span = self.builder.span;
         g.scope(pro).stms.push(Stm { pat, exp, span });
@@ -299,7 +299,7 @@ impl Flattener<'_> {
 
     /// Adds a statement to the body; its results become candidate outputs if it is not inside a branch or loop. Returns
     /// expressions for the results.
-    pub(crate) fn add_scalar(&mut self, g: &mut Group, pat: &[Param], exp: Exp) -> Vec<Ex> {
+    pub fn add_scalar(&mut self, g: &mut Group, pat: &[Param], exp: Exp) -> Vec<Ex> {
         g.checks |= exp.has_effect();
         let fresh: Vec<Param> = pat
             .iter()
@@ -311,7 +311,7 @@ impl Flattener<'_> {
     }
 
     /// Result for a scalar that the body has bound: outside branches and loops, a candidate output.
-    pub(crate) fn local_result(&mut self, g: &mut Group, v: Var, p: Prim) -> Ex {
+    pub fn local_result(&mut self, g: &mut Group, v: Var, p: Prim) -> Ex {
         if g.scopes.len() > 1 || g.captures.is_some() {
             return Ex::Atom(v.into());
         }
@@ -333,7 +333,7 @@ impl Flattener<'_> {
     }
 
     /// A nested body (branch or loop) inside the kernel.
-    pub(crate) fn nested(
+    pub fn nested(
         &mut self,
         g: &mut Group,
         build: impl FnOnce(&mut Self, &mut Group) -> Result<Vec<Atom>>,
@@ -345,7 +345,7 @@ impl Flattener<'_> {
     }
 
     /// Makes a variable that a nested body binds (a loop's parameter) known as local.
-    pub(crate) fn declare_local(&mut self, g: &mut Group, like: Var) -> Var {
+    pub fn declare_local(&mut self, g: &mut Group, like: Var) -> Var {
         let v = self.builder.vars.fresh_like(like);
         g.locals.insert(v);
         v
@@ -360,7 +360,7 @@ impl Flattener<'_> {
     }
 
     /// For code that stands nowhere in a space: it sees host values and what it is given.
-    pub(crate) fn group_for_values(&mut self) -> Group {
+    pub fn group_for_values(&mut self) -> Group {
         let mut g = self.group_at(super::nest::ROOT);
         g.captures = Some(Vec::new());
         g.scopes[0].known.clear();
@@ -368,7 +368,7 @@ impl Flattener<'_> {
     }
 
     /// An operator of a reduction: scalar code over host values, its parameters, and what it captures.
-    pub(crate) fn operator(&mut self, op: &Lambda) -> Result<Operator> {
+    pub fn operator(&mut self, op: &Lambda) -> Result<Operator> {
         let mut g = self.group_for_values();
         let mut params = Vec::new();
         for p in &op.params {
@@ -388,14 +388,14 @@ impl Flattener<'_> {
     }
 
     /// Evaluates a CORE operand inside the kernel.
-    pub(crate) fn eval_atom(&mut self, g: &mut Group, a: Atom) -> Atom {
+    pub fn eval_atom(&mut self, g: &mut Group, a: Atom) -> Atom {
         let ex = self.ex(a);
         self.eval(g, &ex)
     }
 
     /// Closes a group as a map; besides its own scalars it stores `extra` (results and their element types) and
     /// returns the arrays for these.
-    pub(crate) fn finish_map(&mut self, g: Group, extra: Vec<(Atom, Prim)>) -> Vec<Var> {
+    pub fn finish_map(&mut self, g: Group, extra: Vec<(Atom, Prim)>) -> Vec<Var> {
         let extent = self.shapes.extent(g.level);
         let mut outs: Vec<(Var, Atom, Prim)> = g.outputs.clone();
         let mut made = Vec::new();
@@ -424,13 +424,7 @@ impl Flattener<'_> {
     }
 
     /// Closes a group as a kernel of any kind.
-    pub(crate) fn finish(
-        &mut self,
-        mut g: Group,
-        kind: KernelKind,
-        results: Vec<Atom>,
-        pat: Vec<flat::Param>,
-    ) {
+    pub fn finish(&mut self, mut g: Group, kind: KernelKind, results: Vec<Atom>, pat: Vec<flat::Param>) {
         let (space, index) = self.space(&mut g, &kind, &results);
         let body = core::Body { stms: std::mem::take(&mut g.scopes[0].stms), results };
         let prologue = std::mem::take(&mut g.prologue.stms);
@@ -476,12 +470,12 @@ impl Flattener<'_> {
     }
 
     /// The space of a level's elements, in rows of the level above.
-    pub(crate) fn row_space(&mut self, above: LevelId, level: LevelId) -> Space {
+    pub fn row_space(&mut self, above: LevelId, level: LevelId) -> Space {
         Space::rows(self.count(above), self.dimension(level))
     }
 
     /// Stores an expression for every position of a level, unless it is stored already.
-    pub(crate) fn store(&mut self, level: LevelId, ex: &Ex) -> Var {
+    pub fn store(&mut self, level: LevelId, ex: &Ex) -> Var {
         let extent = self.shapes.extent(level);
         if let Ex::Load(v, _, i) = ex
             && **i == Ex::Pos(level)
@@ -523,7 +517,7 @@ impl Flattener<'_> {
     }
 
     /// The scalar type of an expression.
-    pub(crate) fn ex_prim(&self, ex: &Ex) -> Prim {
+    pub fn ex_prim(&self, ex: &Ex) -> Prim {
         match ex {
             Ex::Load(_, p, _) => *p,
             Ex::Atom(Atom::Const(c)) => c.prim(),
@@ -536,20 +530,20 @@ impl Flattener<'_> {
     }
 
     /// A fresh array bound by a kernel over `extent`.
-    pub(crate) fn fresh_array(&mut self, name: &str, extent: Extent) -> Var {
+    pub fn fresh_array(&mut self, name: &str, extent: Extent) -> Var {
         let v = self.builder.vars.fresh(name);
         self.shapes.extents.insert(v, extent);
         v
     }
 
-    pub(crate) fn at(&mut self, span: Span) {
+    pub fn at(&mut self, span: Span) {
         self.builder.span = span;
     }
 }
 
 impl Group {
     /// Makes a variable known as local.
-    pub(crate) fn declare(&mut self, v: Var) {
+    pub fn declare(&mut self, v: Var) {
         self.locals.insert(v);
     }
 

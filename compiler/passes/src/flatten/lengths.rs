@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 /// The arrays of a program that are, or become, the lengths of a descriptor's rows.
-pub(crate) fn of_program(program: &Program) -> HashSet<Var> {
+pub fn of_program(program: &Program) -> HashSet<Var> {
     let mut found = HashSet::new();
     program.funs.iter().for_each(|f| of_body(&f.body, &mut found));
     found
@@ -42,7 +42,7 @@ fn of_body(body: &Body, found: &mut HashSet<Var>) {
 
 impl Arr {
     /// The length that all rows have, if this is a descriptor and says so: of the innermost dimension, if there are several.
-    pub(crate) fn same_length(&self) -> Option<Ex> {
+    pub fn same_length(&self) -> Option<Ex> {
         let (Src::Splat(row), true) = (&self.src, self.inner.is_empty()) else { return None };
         match &**row {
             Rep::Scalar(len) => Some(len.clone()),
@@ -52,13 +52,13 @@ impl Arr {
 }
 
 /// The index that a start stands for.
-pub(crate) fn unmarked(start: Ex) -> Ex {
+pub fn unmarked(start: Ex) -> Ex {
     Ex::Op(BinOp::And, Rc::new(start), Rc::new(Ex::i64(MARK - 1)))
 }
 
 impl Flattener<'_> {
     /// The start so many elements further on; a marked one stays.
-    pub(crate) fn moved(&self, start: Ex, by: Ex) -> Ex {
+    pub fn moved(&self, start: Ex, by: Ex) -> Ex {
         if by == Ex::i64(0) {
             return start;
         }
@@ -69,12 +69,12 @@ impl Flattener<'_> {
     }
 
     /// True if all that a statement makes is the lengths of a descriptor's rows.
-    pub(crate) fn makes_lengths(&self, stm: &Stm) -> bool {
+    pub fn makes_lengths(&self, stm: &Stm) -> bool {
         matches!(stm.pat.as_slice(), [p] if self.facts.lengths.contains(&p.var))
     }
 
     /// The rows that a lambda results in, if all are copies of one value from outside.
-    pub(crate) fn copies(&self, lam: &Lambda) -> Option<Arr> {
+    pub fn copies(&self, lam: &Lambda) -> Option<Arr> {
         self.copies_in(lam, &mut Vec::new())
     }
 
@@ -94,7 +94,7 @@ impl Flattener<'_> {
     }
 
     /// The descriptor with these lengths. Where they are all the same, or are rows of what is there, nothing is made.
-    pub(crate) fn make_desc(&mut self, level: LevelId, stm: &Stm, lens: Var) {
+    pub fn make_desc(&mut self, level: LevelId, stm: &Stm, lens: Var) {
         let (arr, ty) = (self.arr(lens), self.types[&lens].clone());
         if arr.same_length().is_some() || (matches!(arr.src, Src::Lens(_)) && arr.stride.is_none()) {
             self.env.insert(stm.pat[0].var, Rep::Array(arr));
@@ -116,7 +116,7 @@ impl Flattener<'_> {
     }
 
     /// Lengths that are all the same as one length a position.
-    pub(crate) fn view_of_lengths(&mut self, level: LevelId, arr: &Arr) -> Option<Arr> {
+    pub fn view_of_lengths(&mut self, level: LevelId, arr: &Arr) -> Option<Arr> {
         arr.same_length()?;
         let Src::Splat(row) = &arr.src else { return None };
         let (value, mut view) = match &**row {

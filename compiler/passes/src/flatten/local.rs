@@ -37,7 +37,7 @@ use par_ir::{Atom, Dim, Type, Var, Vars};
 use std::collections::{HashMap, HashSet};
 
 /// Which functions of a program kernels may call, and those called so far.
-pub(crate) struct Locals {
+pub struct Locals {
     /// Per function: as scalar code, if it can be.
     funs: Vec<Option<Fun>>,
     /// Per function: scalar code only because its parallelism was made sequential, there or in what it calls.
@@ -47,7 +47,7 @@ pub(crate) struct Locals {
 }
 
 impl Locals {
-    pub(crate) fn new(program: &Program, vars: &mut Vars) -> Locals {
+    pub fn new(program: &Program, vars: &mut Vars) -> Locals {
         let mut funs: Vec<Option<Fun>> = program.funs.iter().map(|f| scalar_version(f, vars)).collect();
         // What calls a function that is not local is not local either.
         let is_lost = |f: &Option<Fun>, funs: &[Option<Fun>]| {
@@ -69,17 +69,17 @@ impl Locals {
     }
 
     /// True if kernels call a function because nothing in it is parallel.
-    pub(crate) fn has(&self, fun: FunId) -> bool {
+    pub fn has(&self, fun: FunId) -> bool {
         self.funs[fun.0 as usize].is_some() && !self.parallel[fun.0 as usize]
     }
 
     /// True if a function with parallelism has a sequential version.
-    pub(crate) fn has_version(&self, fun: FunId) -> bool {
+    pub fn has_version(&self, fun: FunId) -> bool {
         self.parallel[fun.0 as usize] && self.funs[fun.0 as usize].is_some()
     }
 
     /// True if an expression calls only functions of scalars without parallelism.
-    pub(crate) fn has_all(&self, exp: &Exp) -> bool {
+    pub fn has_all(&self, exp: &Exp) -> bool {
         exp.bodies().into_iter().all(|b| all_calls(b, &|f| self.has(f) && has_scalars_only(self.source(f))))
     }
 
@@ -94,7 +94,7 @@ impl Locals {
     }
 
     /// The number among the FLAT program's local functions.
-    pub(crate) fn call(&mut self, fun: FunId) -> FunId {
+    pub fn call(&mut self, fun: FunId) -> FunId {
         if let Some(id) = self.ids.get(&fun) {
             return *id;
         }
@@ -163,7 +163,7 @@ fn has_scalars_only(fun: &Fun) -> bool {
 }
 
 /// True if a parallel operator stands in a body.
-pub(crate) fn has_operators(body: &Body) -> bool {
+pub fn has_operators(body: &Body) -> bool {
     body.stms.iter().any(|s| s.exp.is_soac() || s.exp.bodies().into_iter().any(has_operators))
 }
 
@@ -184,10 +184,10 @@ fn scalar_body(body: &Body, has_state: bool) -> bool {
 
 /// Arrays that are other arrays, or rows of them that follow each other.
 #[derive(Default)]
-pub(crate) struct Views(HashMap<Var, Var>);
+pub struct Views(HashMap<Var, Var>);
 
 impl Views {
-    pub(crate) fn of(program: &Program) -> Views {
+    pub fn of(program: &Program) -> Views {
         let mut views = Views::default();
         program.funs.iter().for_each(|f| views.add(&f.body));
         views
@@ -218,12 +218,12 @@ impl Views {
 
 impl Flattener<'_> {
     /// True if a kernel may call a function with these arguments, because nothing in it is parallel.
-    pub(crate) fn calls_local(&self, fun: FunId, args: &[Atom]) -> bool {
+    pub fn calls_local(&self, fun: FunId, args: &[Atom]) -> bool {
         self.locals.has(fun) && self.all_contiguous(fun, args)
     }
 
     /// True if an expression calls only functions of scalars, or of what they update, without parallelism.
-    pub(crate) fn calls_in_place(&self, exp: &Exp) -> bool {
+    pub fn calls_in_place(&self, exp: &Exp) -> bool {
         let fits = |f: FunId, args: &[Atom]| {
             let locals = &self.locals;
             locals.has(f)
@@ -238,12 +238,12 @@ impl Flattener<'_> {
     }
 
     /// True if a kernel may call a function with these arguments by its sequential version.
-    pub(crate) fn calls_version(&self, fun: FunId, args: &[Atom]) -> bool {
+    pub fn calls_version(&self, fun: FunId, args: &[Atom]) -> bool {
         self.locals.has_version(fun) && self.all_contiguous(fun, args)
     }
 
     /// At the host, a statement whose calls of functions that update arrays are given packed copies of what is not contiguous, if there is such.
-    pub(crate) fn with_packed_arguments(&mut self, level: LevelId, stm: &Stm) -> Option<Stm> {
+    pub fn with_packed_arguments(&mut self, level: LevelId, stm: &Stm) -> Option<Stm> {
         if !self.shapes.is_root(level) || !matches!(stm.exp, Exp::Loop { .. }) {
             return None;
         }
@@ -320,7 +320,7 @@ impl Flattener<'_> {
     }
 
     /// A call in a kernel.
-    pub(crate) fn local_call(&mut self, g: &mut Group, fun: FunId, args: &[Atom]) -> Exp {
+    pub fn local_call(&mut self, g: &mut Group, fun: FunId, args: &[Atom]) -> Exp {
         let Fun { params, .. } = &self.facts.source.funs[fun.0 as usize];
         let mut given = Vec::with_capacity(args.len());
         for (p, a) in params.iter().zip(args) {
@@ -341,7 +341,7 @@ impl Flattener<'_> {
     }
 
     /// The functions that kernels call, in the order of their numbers.
-    pub(crate) fn local_functions(&mut self) -> Result<Vec<Fun>> {
+    pub fn local_functions(&mut self) -> Result<Vec<Fun>> {
         let mut funs = Vec::new();
         while let Some(fun) = self.locals.called.get(funs.len()) {
             let fun = self.locals.source(*fun).clone();
@@ -408,14 +408,13 @@ impl Flattener<'_> {
                 Src::Desc(desc)
             }
         };
-        self.types.insert(p.var, p.ty.clone());
-        self.env.insert(p.var, Rep::Array(Arr { src, inner, start, stride: None }));
+        self.bind_rep(p, Rep::Array(Arr::rows(src, inner, start)));
         params
     }
 }
 
 /// True if a body calls anything.
-pub(crate) fn calls(body: &Body) -> bool {
+pub fn calls(body: &Body) -> bool {
     !all_calls(body, &|_| false)
 }
 
@@ -426,7 +425,7 @@ fn all_calls(body: &Body, holds: &dyn Fn(FunId) -> bool) -> bool {
 }
 
 /// Per function, those that calling it may lead to.
-pub(crate) fn reachable(program: &Program) -> Vec<HashSet<FunId>> {
+pub fn reachable(program: &Program) -> Vec<HashSet<FunId>> {
     let callees = |f: &Fun| {
         let mut found = HashSet::new();
         f.body.each_call(&mut |g, _| found.extend([g]));

@@ -23,7 +23,7 @@ use super::ex::Ex;
 use super::nest::{FDim, Kind, LevelId};
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
-use par_ir::core::{Body, LoopForm, Param, Stm};
+use par_ir::core::{Body, Exp, LoopForm, Param, Repeat, Stm};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Type, Var};
@@ -48,33 +48,34 @@ struct Collected {
 
 impl Flattener<'_> {
     /// Enters a loop: buffers made before are borrowed and must not be compacted.
-    pub(crate) fn in_iterations<T>(&mut self, flatten: impl FnOnce(&mut Self) -> T) -> T {
+    pub fn in_iterations<T>(&mut self, flatten: impl FnOnce(&mut Self) -> T) -> T {
         let around = std::mem::replace(&mut self.loop_scope, self.builder.scopes.len());
         let done = flatten(self);
         self.loop_scope = around;
         done
     }
 
-    pub(crate) fn repeat(
-        &mut self,
-        level: LevelId,
-        stm: &Stm,
-        params: &[(Param, Atom)],
-        form: &LoopForm,
-        body: &Body,
-    ) -> Result<()> {
-        let root = self.shapes.is_root(level);
-        match form {
-            LoopForm::For { index, prim, bound } => {
-                if let Some(bound) = self.ex(*bound).atom() {
-                    return self.host_for(level, stm, params, (*index, *prim, bound), body);
-                }
-                let counter = Param { var: *index, ty: Type::scalar(*prim) };
-                self.active_loop(level, stm, params, Some((counter, *bound)), None, body)
-            }
-            LoopForm::While(cond) if root => self.host_while(stm, params, cond, body),
-            LoopForm::While(cond) => self.active_loop(level, stm, params, None, Some(cond), body),
+    pub fn repeat(&mut self, level: LevelId, stm: &Stm, of: Repeat) -> Result {
+        match of.form {
+            LoopForm::For { index, prim, bound } => match self.ex(*bound).atom() {
+                Some(bound) => self.host_for(level, stm, of, (*index, *prim, bound)),
+                None => self.active_loop(level, stm, of),
+            },
+            LoopForm::While(cond) if self.shapes.is_root(level) => self.host_while(stm, of, cond),
+            LoopForm::While(_) => self.active_loop(level, stm, of),
         }
+    }
+
+    /// Keeps the state in place that iterations only update, if it is already or any may be; what a loop carries.
+    fn enter_state(&mut self, level: LevelId, stm: &Stm, of: Repeat, any: bool) -> Vec<Param> {
+        let whole = self.in_place_states(of.params, of.body);
+        for (((p, init), result), _) in of.params.iter().zip(&stm.pat).zip(whole).filter(|(_, whole)| *whole)
+        {
+            if any || init.var().is_some_and(|v| self.as_in_place(level, v).is_some()) {
+                self.keep_in_place(level, p, *init, result.var);
+            }
+        }
+        of.params.iter().map(|(p, _)| p.clone()).collect()
     }
 
     /// The values before the first iteration, made where the loop stands, not inside it.
@@ -155,18 +156,11 @@ impl Flattener<'_> {
         &mut self,
         level: LevelId,
         stm: &Stm,
-        params: &[(Param, Atom)],
+        of: Repeat,
         (index, prim, bound): (Var, Prim, Atom),
-        body: &Body,
-    ) -> Result<()> {
-        for (k, _) in self.in_place_states(params, body).iter().enumerate().filter(|(_, is_whole)| **is_whole)
-        {
-            if params[k].1.var().is_some_and(|v| self.as_in_place(level, v).is_some()) {
-                self.keep_in_place(level, &params[k].0, params[k].1, stm.pat[k].var);
-            }
-        }
-        let state: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
-        let changed = self.changed_in(body);
+    ) -> Result {
+        let state = self.enter_state(level, stm, of, false);
+        let changed = self.changed_in(of.body);
         let ((vars, i, (block, carried)), forms) = self.settled(&state, |f, forms| {
             let vars = f.form_params(level, &state, forms);
             let i = flat::Param { var: f.builder.vars.fresh_like(index), ty: Ty::Scalar(prim) };
@@ -174,11 +168,11 @@ impl Flattener<'_> {
             let iteration = f.carrying(&changed, |f| {
                 f.builder.declare(&i);
                 f.bind_local(&Param { var: index, ty: Type::scalar(prim) }, Ex::Atom(i.var.into()));
-                f.one_iteration(level, &state, forms, &vars, body, &mut views)
+                f.one_iteration(level, (&state, forms, &vars), of.body, &mut views)
             })?;
             Ok(((vars, i, iteration), views))
         })?;
-        let init = self.initial(level, params, &forms);
+        let init = self.initial(level, of.params, &forms);
         let form = flat::LoopForm::For { index: i.var, prim, bound };
         self.finish_host_loop(level, stm, (vars, init, forms), form, (block, carried, &changed));
         Ok(())
@@ -187,9 +181,7 @@ impl Flattener<'_> {
     fn one_iteration(
         &mut self,
         level: LevelId,
-        state: &[Param],
-        forms: &[Form],
-        vars: &[flat::Param],
+        (state, forms, vars): (&[Param], &[Form], &[flat::Param]),
         body: &Body,
         changed: &mut bool,
     ) -> Result<Vec<Atom>> {
@@ -202,10 +194,10 @@ impl Flattener<'_> {
         Ok(self.compacted(level, &body.results, forms, values))
     }
 
-    fn host_while(&mut self, stm: &Stm, params: &[(Param, Atom)], cond: &Body, body: &Body) -> Result<()> {
+    fn host_while(&mut self, stm: &Stm, of: Repeat, cond: &Body) -> Result {
         let level = super::nest::ROOT;
-        let state: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
-        let changed = self.changed_in(body);
+        let state: Vec<Param> = of.params.iter().map(|(p, _)| p.clone()).collect();
+        let changed = self.changed_in(of.body);
         let ((vars, test, (block, carried)), forms) = self.settled(&state, |f, forms| {
             let vars = f.form_params(level, &state, forms);
             let test = f.block(|f| {
@@ -215,11 +207,12 @@ impl Flattener<'_> {
                 Ok(f.canonical(level, &cond.results))
             })?;
             let mut views = false;
-            let iteration =
-                f.carrying(&changed, |f| f.one_iteration(level, &state, forms, &vars, body, &mut views))?;
+            let iteration = f.carrying(&changed, |f| {
+                f.one_iteration(level, (&state, forms, &vars), of.body, &mut views)
+            })?;
             Ok(((vars, test, iteration), views))
         })?;
-        let init = self.initial(level, params, &forms);
+        let init = self.initial(level, of.params, &forms);
         let form = flat::LoopForm::While(test);
         self.finish_host_loop(level, stm, (vars, init, forms), form, (block, carried, &changed));
         Ok(())
@@ -262,22 +255,16 @@ impl Flattener<'_> {
     }
 
     /// A loop that ends at different iterations for different positions.
-    fn active_loop(
-        &mut self,
-        level: LevelId,
-        stm: &Stm,
-        params: &[(Param, Atom)],
-        counter: Option<(Param, Atom)>,
-        cond: Option<&Body>,
-        body: &Body,
-    ) -> Result<()> {
-        for (k, _) in self.in_place_states(params, body).iter().enumerate().filter(|(_, is_whole)| **is_whole)
-        {
-            self.keep_in_place(level, &params[k].0, params[k].1, stm.pat[k].var);
-        }
-        let mut state: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
+    fn active_loop(&mut self, level: LevelId, stm: &Stm, of: Repeat) -> Result {
+        let mut state = self.enter_state(level, stm, of, true);
+        let (counter, cond) = match of.form {
+            LoopForm::For { index, prim, bound } => {
+                (Some((Param { var: *index, ty: Type::scalar(*prim) }, *bound)), None)
+            }
+            LoopForm::While(cond) => (None, Some(cond)),
+        };
         state.extend(counter.iter().map(|(i, _)| i.clone()));
-        let mut parts = Parts { params: state, forms: vec![], counter, cond, body };
+        let mut parts = Parts { params: state, forms: vec![], counter, cond, body: of.body };
         let n = self.count(level);
         let active = flat::Param { var: self.builder.vars.fresh("active"), ty: Ty::Scalar(Prim::I64) };
         let idx = flat::Param { var: self.builder.vars.fresh("idx"), ty: Ty::Array(Prim::I64) };
@@ -290,11 +277,11 @@ impl Flattener<'_> {
         let (collected, empty) = self.collectors(level, &stm.pat, &forms);
         let vars = self.form_params(anchor, &state, &forms);
         let test = self.block(|f| Ok(vec![f.any(active.var.into())]))?;
-        let changed = self.changed_in(body);
+        let changed = self.changed_in(of.body);
         let (iteration, carried) = self
             .carrying(&changed, |f| f.active_iteration(level, anchor, idx, &parts, &vars, stm, &collected))?;
         self.at(stm.span);
-        let mut init = self.initial(level, params, &forms[..params.len()]);
+        let mut init = self.initial(level, of.params, &forms[..of.params.len()]);
         if let Some((i, _)) = &parts.counter {
             let prim = i.ty.prim();
             init.push(self.builder.bind("i", Ty::Array(prim), Op::Replicate(n, Self::zero(prim))).into());
@@ -374,7 +361,7 @@ impl Flattener<'_> {
             let values = f.formed(body_level, results, forms);
             let mut values = f.compacted(body_level, results, forms, values);
             if let Some((i, _)) = &parts.counter {
-                values.push(f.next_counter(body_level, i)?);
+                values.push(f.next_counter(body_level, i));
             }
             Ok(values)
         };
@@ -410,7 +397,7 @@ impl Flattener<'_> {
         Ok(self.bind_if(retired, then, other, params))
     }
 
-    pub(crate) fn bind_if(
+    pub fn bind_if(
         &mut self,
         cond: Atom,
         then: flat::Block,
@@ -434,26 +421,18 @@ impl Flattener<'_> {
             return Ok(self.ex(cond.results[0]));
         }
         let (i, bound) = parts.counter.as_ref().expect("a loop counts or tests");
-        let mut g = self.take_group(level);
-        let operands = vec![self.eval_atom(&mut g, i.var.into()), self.eval_atom(&mut g, *bound)];
-        let exp = par_ir::core::Exp::Prim(PrimOp::Cmp(CmpOp::Lt, i.ty.prim()), operands);
-        let p = Param { var: self.builder.vars.fresh("go"), ty: Type::BOOL };
-        let ex = self.add_scalar(&mut g, &[p], exp).remove(0);
-        self.group = Some(g);
-        self.flush();
-        Ok(ex)
+        Ok(self.scalar_at(level, "go", Type::BOOL, |f, g| {
+            let operands = vec![f.eval_atom(g, i.var.into()), f.eval_atom(g, *bound)];
+            Exp::Prim(PrimOp::Cmp(CmpOp::Lt, i.ty.prim()), operands)
+        }))
     }
 
-    fn next_counter(&mut self, level: LevelId, i: &Param) -> Result<Atom> {
-        let prim = i.ty.prim();
-        let mut g = self.take_group(level);
-        let operands = vec![self.eval_atom(&mut g, i.var.into()), Atom::Const(Scalar::from_i64(prim, 1))];
-        let exp = par_ir::core::Exp::Prim(PrimOp::Bin(BinOp::Add, prim), operands);
-        let p = Param { var: self.builder.vars.fresh("next"), ty: i.ty.clone() };
-        let ex = self.add_scalar(&mut g, &[p], exp).remove(0);
-        self.group = Some(g);
-        self.flush();
-        Ok(self.store(level, &ex).into())
+    fn next_counter(&mut self, level: LevelId, i: &Param) -> Atom {
+        let ex = self.scalar_at(level, "next", i.ty.clone(), |f, g| {
+            let one = Atom::Const(Scalar::from_i64(i.ty.prim(), 1));
+            Exp::Prim(PrimOp::Bin(BinOp::Add, i.ty.prim()), vec![f.eval_atom(g, i.var.into()), one])
+        });
+        self.store(level, &ex).into()
     }
 
     /// Loop parameters that collect the results, and their initial values.
@@ -561,12 +540,11 @@ impl Flattener<'_> {
                         Form::View if p.ty.is_desc() => Src::Lens(b),
                         _ => Src::Data(b, p.ty.prim()),
                     };
-                    Rep::Array(Arr { src, inner, start: ex, stride: None })
+                    Rep::Array(Arr::rows(src, inner, ex))
                 }
             };
             debug_assert!(p.ty.dims.first().is_none_or(|d| matches!(d, Dim::Size(_))));
-            self.types.insert(p.var, p.ty.clone());
-            self.env.insert(p.var, rep);
+            self.bind_rep(p, rep);
         }
     }
 }

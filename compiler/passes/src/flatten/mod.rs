@@ -97,7 +97,7 @@ pub fn shows(program: &core::Program) -> bool {
     program.funs.iter().any(|f| split::traces(&f.body))
 }
 
-pub(crate) type Result<T> = std::result::Result<T, Unsupported>;
+pub(crate) type Result<T = ()> = std::result::Result<T, Unsupported>;
 
 /// Which version runs of what can be done in parallel and, where there is enough of it, one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -251,7 +251,7 @@ impl<'a> Flattener<'a> {
     }
 
     /// Begins a nested host block; [`Self::close_block`] ends it.
-    fn open_block(&mut self, build: impl FnOnce(&mut Self) -> Result<()>) -> Result<Scope> {
+    fn open_block(&mut self, build: impl FnOnce(&mut Self) -> Result) -> Result<Scope> {
         debug_assert!(self.group.is_none(), "no kernel stays open across host blocks");
         self.builder.scopes.push(Scope::default());
         let done = build(self);

@@ -8,14 +8,14 @@ use par_ir::{Atom, Prim, Var};
 
 /// Identifies a level; ids are never reused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct LevelId(pub usize);
+pub struct LevelId(pub usize);
 
 /// The single position of a function's own body.
-pub(crate) const ROOT: LevelId = LevelId(0);
+pub const ROOT: LevelId = LevelId(0);
 
 /// One dimension of a flat representation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum FDim {
+pub enum FDim {
     /// Every row has this (host) length, row `r` starts at `r * m`. With `m = 0`, all rows share what starts at 0.
     Size(Atom),
     /// Rows packed as the descriptor says.
@@ -28,7 +28,7 @@ pub(crate) enum FDim {
 
 impl FDim {
     /// Adds the host variables in it.
-    pub(crate) fn vars(&self, found: &mut Vec<Var>) {
+    pub fn vars(&self, found: &mut Vec<Var>) {
         match self {
             FDim::Size(m) => found.extend(m.var()),
             FDim::Seg(v) | FDim::View(v) => found.push(*v),
@@ -38,7 +38,7 @@ impl FDim {
     }
 
     /// The same with other host variables.
-    pub(crate) fn renamed(self, name: impl Fn(Var) -> Var) -> FDim {
+    pub fn renamed(self, name: impl Fn(Var) -> Var) -> FDim {
         let atom = |a: Atom| a.var().map_or(a, |v| name(v).into());
         match self {
             FDim::Size(m) => FDim::Size(atom(m)),
@@ -50,7 +50,7 @@ impl FDim {
     }
 
     /// How far apart the elements of row `r` are, if that is not 1.
-    pub(crate) fn step(self, r: &Ex) -> Option<Ex> {
+    pub fn step(self, r: &Ex) -> Option<Ex> {
         match self {
             FDim::Steps(_, Step::Same(m)) => Some(Ex::Atom(m)),
             FDim::Steps(_, Step::Each(steps)) => Some(Ex::Load(steps, Prim::I64, r.clone().into())),
@@ -61,7 +61,7 @@ impl FDim {
 
 /// How far apart the elements of rows are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Step {
+pub enum Step {
     /// The same for all rows, on the host.
     Same(Atom),
     /// One for each row.
@@ -70,7 +70,7 @@ pub(crate) enum Step {
 
 /// How the positions of a level relate to its parent's.
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
     Root,
     /// One position per element of a row.
     Dim(FDim),
@@ -87,20 +87,20 @@ pub(crate) enum Kind {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Level {
+pub struct Level {
     pub parent: Option<LevelId>,
     pub kind: Kind,
 }
 
 impl Level {
-    pub(crate) fn root() -> Level {
+    pub fn root() -> Level {
         Level { parent: None, kind: Kind::Root }
     }
 }
 
 /// How many positions a space has, in a form that can be compared.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Extent {
+pub enum Extent {
     Count(Atom),
     Times(Box<Extent>, Atom),
     Total(Var),
@@ -108,7 +108,7 @@ pub(crate) enum Extent {
 
 impl Extent {
     /// Adds the host variables in it.
-    pub(crate) fn vars(&self, found: &mut Vec<Var>) {
+    pub fn vars(&self, found: &mut Vec<Var>) {
         match self {
             Extent::Count(a) => found.extend(a.var()),
             Extent::Times(outer, a) => {
@@ -120,7 +120,7 @@ impl Extent {
     }
 
     /// The space of which this one is `m` times as large, if it is made so.
-    pub(crate) fn without(self, m: Atom) -> Option<Extent> {
+    pub fn without(self, m: Atom) -> Option<Extent> {
         let quotient = |a: Atom| match (a.as_i64(), m.as_i64()) {
             (Some(a), Some(m)) if m > 0 && a % m == 0 => Some(Atom::i64(a / m)),
             _ => None,
@@ -137,12 +137,12 @@ impl Extent {
 impl Flattener<'_> {
     /// The level below `parent` whose rows have `width` elements: regular if the width is the host's, else by a
     /// descriptor over the parent's positions.
-    pub(crate) fn enter(&mut self, parent: LevelId, width: &Ex) -> LevelId {
+    pub fn enter(&mut self, parent: LevelId, width: &Ex) -> LevelId {
         let dim = self.dim_for(parent, width);
         self.shapes.push_level(parent, Kind::Dim(dim))
     }
 
-    pub(crate) fn dim_for(&mut self, parent: LevelId, width: &Ex) -> FDim {
+    pub fn dim_for(&mut self, parent: LevelId, width: &Ex) -> FDim {
         match width {
             Ex::Atom(a) => FDim::Size(*a),
             _ => FDim::Seg(self.desc_for(width, parent)),
@@ -150,7 +150,7 @@ impl Flattener<'_> {
     }
 
     /// The descriptor whose row lengths are `len` at each position of `level`.
-    pub(crate) fn desc_for(&mut self, len: &Ex, level: LevelId) -> Var {
+    pub fn desc_for(&mut self, len: &Ex, level: LevelId) -> Var {
         if let Ex::Len(d, row) = len
             && **row == Ex::Pos(level)
             && self.shapes.has_rows_for(*d, &self.shapes.extent(level))
@@ -187,7 +187,7 @@ impl Flattener<'_> {
     }
 
     /// Number of positions of a level, on the host.
-    pub(crate) fn count(&mut self, level: LevelId) -> Atom {
+    pub fn count(&mut self, level: LevelId) -> Atom {
         if let Some(a) = self.builder.known(&Known::Count(level)) {
             return a;
         }

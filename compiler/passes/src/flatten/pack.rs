@@ -11,7 +11,7 @@ use par_ir::{Dim, Type, Var};
 
 /// One dimension of a CORE type as seen at some level.
 #[derive(Clone)]
-pub(crate) enum DimRep {
+pub enum DimRep {
     /// A size.
     Width(Ex),
     /// A descriptor whose outermost dimensions are still to be entered.
@@ -20,7 +20,7 @@ pub(crate) enum DimRep {
 
 impl DimRep {
     /// True if it is the same at all positions of any level.
-    pub(crate) fn is_of_host(&self) -> bool {
+    pub fn is_of_host(&self) -> bool {
         match self {
             DimRep::Width(e) => e.is_of_host(),
             DimRep::Desc(a) => a.is_of_host(),
@@ -28,7 +28,7 @@ impl DimRep {
     }
 
     /// Adds the host variables in it.
-    pub(crate) fn vars(&self, found: &mut Vec<Var>) {
+    pub fn vars(&self, found: &mut Vec<Var>) {
         match self {
             DimRep::Width(e) => e.vars(found),
             DimRep::Desc(a) => a.vars(found),
@@ -37,7 +37,7 @@ impl DimRep {
 }
 
 impl Flattener<'_> {
-    pub(crate) fn dim_reps(&self, ty: &Type) -> Vec<DimRep> {
+    pub fn dim_reps(&self, ty: &Type) -> Vec<DimRep> {
         ty.dims
             .iter()
             .map(|d| match d {
@@ -48,12 +48,12 @@ impl Flattener<'_> {
     }
 
     /// Dimensions that remain when a level for the outermost one has been entered.
-    pub(crate) fn inside(&self, dims: &[DimRep], child: LevelId) -> Vec<DimRep> {
+    pub fn inside(&self, dims: &[DimRep], child: LevelId) -> Vec<DimRep> {
         self.inside_at(dims, &self.local(child))
     }
 
     /// Dimensions that remain in row `ix` of the outermost one.
-    pub(crate) fn inside_at(&self, dims: &[DimRep], ix: &Ex) -> Vec<DimRep> {
+    pub fn inside_at(&self, dims: &[DimRep], ix: &Ex) -> Vec<DimRep> {
         dims.iter()
             .map(|d| match d {
                 DimRep::Width(e) => DimRep::Width(e.clone()),
@@ -66,7 +66,7 @@ impl Flattener<'_> {
     }
 
     /// Levels for all dimensions, outermost first.
-    pub(crate) fn enter_dims(&mut self, level: LevelId, dims: Vec<DimRep>) -> Vec<LevelId> {
+    pub fn enter_dims(&mut self, level: LevelId, dims: Vec<DimRep>) -> Vec<LevelId> {
         let mut levels = Vec::new();
         let (mut at, mut dims) = (level, dims);
         while !dims.is_empty() {
@@ -81,7 +81,7 @@ impl Flattener<'_> {
         levels
     }
 
-    pub(crate) fn fdims(&self, levels: &[LevelId]) -> Vec<FDim> {
+    pub fn fdims(&self, levels: &[LevelId]) -> Vec<FDim> {
         levels
             .iter()
             .map(|l| match &self.shapes.level(*l).kind {
@@ -92,12 +92,12 @@ impl Flattener<'_> {
     }
 
     /// The same array with packed data that covers exactly its own elements at all positions of the level.
-    pub(crate) fn pack(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> Arr {
+    pub fn pack(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> Arr {
         self.pack_levels(level, arr, ty).0
     }
 
     /// As [`Self::pack`], with the levels of the array's dimensions.
-    pub(crate) fn pack_levels(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> (Arr, Vec<LevelId>) {
+    pub fn pack_levels(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> (Arr, Vec<LevelId>) {
         let dims = self.dim_reps(ty);
         self.pack_dims(level, arr, dims, ty)
     }
@@ -159,12 +159,12 @@ impl Flattener<'_> {
     }
 
     /// A packed array over levels that were entered for its dimensions.
-    pub(crate) fn packed_arr(&self, src: Src, levels: &[LevelId]) -> Arr {
-        Arr { src, inner: self.fdims(&levels[1..]), start: self.start_of(levels[0]), stride: None }
+    pub fn packed_arr(&self, src: Src, levels: &[LevelId]) -> Arr {
+        Arr::rows(src, self.fdims(&levels[1..]), self.start_of(levels[0]))
     }
 
     /// Packs a row at level `child` of an array of type `ty` over the rows.
-    pub(crate) fn packed_row(&mut self, child: LevelId, row: &Arr, ty: &Type) -> Result<Arr> {
+    pub fn packed_row(&mut self, child: LevelId, row: &Arr, ty: &Type) -> Result<Arr> {
         let dims = self.inside(&self.dim_reps(ty)[1..], child);
         Ok(self.pack_dims(child, row, dims, ty).0)
     }

@@ -19,16 +19,16 @@ use super::nest::{LevelId, ROOT};
 use super::rep::Rep;
 use super::{Flattener, Result, Target, Versions};
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
-use par_ir::flat::{self, KernelKind, Op, Ty, VersionChoice};
+use par_ir::flat::{self, KernelKind, Ty, VersionChoice};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::tuning;
 use par_ir::visit::{Code, Subst};
-use par_ir::{Atom, Prim, PrimOp, Var};
+use par_ir::{Atom, Prim, Var};
 use std::rc::Rc;
 
 impl Flattener<'_> {
     /// Flattens a loop with the choice between both versions, if it has both.
-    pub(crate) fn loop_by_position(&mut self, level: LevelId, stm: &Stm) -> Result<bool> {
+    pub fn loop_by_position(&mut self, level: LevelId, stm: &Stm) -> Result<bool> {
         let Some(one) = self.of_one_position(stm) else { return Ok(false) };
         if self.facts.options.versions == Versions::Sequential {
             self.stms(level, &[one.sizes.stms, one.before, vec![one.stm], one.after].concat())?;
@@ -78,9 +78,8 @@ impl Flattener<'_> {
         };
         let (all, launches) = self.of_all_positions(level, self.ex(work), self.ex(launches));
         let little = self.does_little((all, launches), most);
-        let either = Op::Prim(PrimOp::Bin(BinOp::Or, Prim::Bool), vec![many, little]);
-        let either = self.builder.bind("by_position", Ty::Scalar(Prim::Bool), either);
-        (either.into(), VersionChoice::Positions { least, most: Some(most) })
+        let either = self.builder.logic("by_position", BinOp::Or, many, little);
+        (either, VersionChoice::Positions { least, most: Some(most) })
     }
 
     /// Work of all positions together, and launches of the flat version: the maximum over the positions.
@@ -124,7 +123,7 @@ impl Flattener<'_> {
         stm: &Stm,
         (cond, versions): (Atom, VersionChoice),
         one: OneByOne,
-    ) -> Result<()> {
+    ) -> Result {
         let (subst, results) = self.fresh_results(&stm.pat);
         let mut stms = [one.before, vec![one.stm], one.after].concat();
         for stm in &mut stms {
@@ -137,7 +136,7 @@ impl Flattener<'_> {
         self.own.decided.extend(pat.iter().map(|p| p.var));
         let other = Body { stms: vec![Stm { pat, ..stm.clone() }], results };
         self.own.choices += 1;
-        let done = self.host_branch(level, stm, (cond, Some(versions)), &then, &other);
+        let done = self.host_branch(level, stm, (cond, Some(versions)), [&then, &other]);
         self.own.choices -= 1;
         done
     }
@@ -182,17 +181,13 @@ impl Flattener<'_> {
             let Some(last) = self.enter_dims(level, dims).last().copied() else { continue };
             let total = self.count(last);
             let small = self.is_at_most(total, most);
-            let and = Op::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), vec![all, small]);
-            all = self.builder.bind("by_position", Ty::Scalar(Prim::Bool), and).into();
+            all = self.builder.logic("by_position", BinOp::And, all, small);
         }
         all
     }
 
     fn is_at_most(&mut self, a: Atom, b: Atom) -> Atom {
-        let op = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![a, b]);
-        let var = self.builder.vars.fresh("by_position");
-        self.builder.emit(vec![flat::Param { var, ty: Ty::Scalar(Prim::Bool) }], op);
-        var.into()
+        self.builder.compare("by_position", CmpOp::Le, a, b)
     }
 }
 

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 /// Representation of a CORE variable.
 #[derive(Clone, Debug)]
-pub(crate) enum Rep {
+pub enum Rep {
     Scalar(Ex),
     /// An array, or a descriptor (an array of lengths).
     Array(Arr),
@@ -17,7 +17,7 @@ pub(crate) enum Rep {
 
 /// A view of rows `start, start + stride, …` of a base. How many there are, the CORE type says.
 #[derive(Clone, Debug)]
-pub(crate) struct Arr {
+pub struct Arr {
     pub src: Src,
     /// Dimensions of one row: as many as the array's rank less one.
     pub inner: Vec<FDim>,
@@ -29,7 +29,7 @@ pub(crate) struct Arr {
 
 /// Where elements come from.
 #[derive(Clone, Debug)]
-pub(crate) enum Src {
+pub enum Src {
     /// A flat array.
     Data(Var, Prim),
     /// Row lengths of a descriptor.
@@ -43,13 +43,18 @@ pub(crate) enum Src {
 }
 
 impl Arr {
+    /// Rows of a base at distance one.
+    pub fn rows(src: Src, inner: Vec<FDim>, start: Ex) -> Arr {
+        Arr { src, inner, start, stride: None }
+    }
+
     /// All of a base, from row 0.
-    pub(crate) fn whole(src: Src, inner: Vec<FDim>) -> Arr {
-        Arr { src, inner, start: Ex::i64(0), stride: None }
+    pub fn whole(src: Src, inner: Vec<FDim>) -> Arr {
+        Arr::rows(src, inner, Ex::i64(0))
     }
 
     /// The descriptor, if these are the lengths of all of its rows, or of those from some row on.
-    pub(crate) fn desc(&self) -> Option<Var> {
+    pub fn desc(&self) -> Option<Var> {
         match self.src {
             Src::Desc(d) if self.inner.is_empty() && self.stride.is_none() => Some(d),
             _ => None,
@@ -57,7 +62,7 @@ impl Arr {
     }
 
     /// True if it is the same at all positions of any level.
-    pub(crate) fn is_of_host(&self) -> bool {
+    pub fn is_of_host(&self) -> bool {
         let of_host = |r: &Rep| match r {
             Rep::Scalar(e) => e.is_of_host(),
             Rep::Array(a) => a.is_of_host(),
@@ -68,7 +73,7 @@ impl Arr {
     }
 
     /// Adds the host variables in it.
-    pub(crate) fn vars(&self, found: &mut Vec<Var>) {
+    pub fn vars(&self, found: &mut Vec<Var>) {
         match &self.src {
             Src::Data(v, _) | Src::Desc(v) | Src::Lens(v) => found.push(*v),
             Src::Iota => {}
@@ -82,19 +87,19 @@ impl Arr {
         self.stride.iter().for_each(|s| s.vars(found));
     }
 
-    pub(crate) fn depends_on(&self, level: LevelId) -> bool {
+    pub fn depends_on(&self, level: LevelId) -> bool {
         self.start.depends_on(level)
             || self.stride.as_ref().is_some_and(|s| s.depends_on(level))
             || self.src_depends_on(level)
     }
 
-    pub(crate) fn src_depends_on(&self, level: LevelId) -> bool {
+    pub fn src_depends_on(&self, level: LevelId) -> bool {
         matches!(&self.src, Src::Splat(r) if r.depends_on(level))
     }
 }
 
 impl Rep {
-    pub(crate) fn depends_on(&self, level: LevelId) -> bool {
+    pub fn depends_on(&self, level: LevelId) -> bool {
         match self {
             Rep::Scalar(e) => e.depends_on(level),
             Rep::Array(a) => a.depends_on(level),
@@ -104,7 +109,7 @@ impl Rep {
 
 impl Flattener<'_> {
     /// Representation of an operand.
-    pub(crate) fn rep(&self, a: Atom) -> Rep {
+    pub fn rep(&self, a: Atom) -> Rep {
         match a {
             Atom::Const(_) => Rep::Scalar(Ex::Atom(a)),
             Atom::Var(v) => self.env.get(&v).cloned().unwrap_or_else(|| {
@@ -118,7 +123,7 @@ impl Flattener<'_> {
     }
 
     /// The expression for a scalar operand.
-    pub(crate) fn ex(&self, a: Atom) -> Ex {
+    pub fn ex(&self, a: Atom) -> Ex {
         match self.rep(a) {
             Rep::Scalar(e) => e,
             Rep::Array(_) => panic!("internal error in flatten: an array where a scalar is needed"),
@@ -126,7 +131,7 @@ impl Flattener<'_> {
     }
 
     /// The representation of an array or descriptor variable.
-    pub(crate) fn arr(&self, v: Var) -> Arr {
+    pub fn arr(&self, v: Var) -> Arr {
         match self.rep(v.into()) {
             Rep::Array(a) => a,
             Rep::Scalar(_) => panic!("internal error in flatten: a scalar where an array is needed"),
@@ -134,7 +139,7 @@ impl Flattener<'_> {
     }
 
     /// Row (or element) `ix`.
-    pub(crate) fn row(&self, arr: &Arr, ix: Ex) -> Rep {
+    pub fn row(&self, arr: &Arr, ix: Ex) -> Rep {
         if let (Src::Splat(value), true) = (&arr.src, arr.inner.is_empty()) {
             return (**value).clone();
         }
@@ -162,7 +167,7 @@ impl Flattener<'_> {
 }
 
 /// Element `r` of a base.
-pub(crate) fn element(src: &Src, r: Ex) -> Ex {
+pub fn element(src: &Src, r: Ex) -> Ex {
     match src {
         Src::Data(v, p) => Ex::Load(*v, *p, Rc::new(r)),
         Src::Desc(d) => Ex::Len(*d, Rc::new(r)),

@@ -15,13 +15,7 @@ use par_ir::{Atom, Type, Var};
 
 impl Flattener<'_> {
     /// Handles a branch between rows of one array; false if it is another one.
-    pub(crate) fn selected_rows(
-        &mut self,
-        level: LevelId,
-        stm: &Stm,
-        cond: &Ex,
-        arms: [&Body; 2],
-    ) -> Result<bool> {
+    pub fn selected_rows(&mut self, level: LevelId, stm: &Stm, cond: &Ex, arms: [&Body; 2]) -> Result<bool> {
         let [then, other] = arms;
         let same_base = |k: usize| {
             let (a, b) = (self.base(then, then.results[k]), self.base(other, other.results[k]));
@@ -38,8 +32,7 @@ impl Flattener<'_> {
             let rows = arms.map(|arm| arm.results[k].var().map(|v| self.arr(v)));
             let [Some(a), Some(b)] = rows else { unreachable!("arms result in rows") };
             let start = self.select(level, cond, [&a.start, &b.start])?;
-            self.types.insert(p.var, p.ty.clone());
-            self.env.insert(p.var, Rep::Array(Arr { start, ..a }));
+            self.bind_rep(p, Rep::Array(Arr { start, ..a }));
         }
         Ok(true)
     }

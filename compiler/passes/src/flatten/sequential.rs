@@ -15,11 +15,11 @@ use par_ir::build::Statements;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::loops::Loop;
-use par_ir::prim::{BinOp, PrimOp};
+use par_ir::prim::BinOp;
 use par_ir::tuning;
 use par_ir::ty::Dim;
 use par_ir::visit::Code;
-use par_ir::{Atom, Prim, Var, Vars};
+use par_ir::{Atom, Var, Vars};
 use std::collections::HashMap;
 
 /// An array whose elements are computed, or read, where they are needed.
@@ -85,7 +85,7 @@ struct Rewriter<'v> {
 
 /// The body of a nest or a function as scalar code, calls included, that reads arrays from outside, if it can be said like that. The
 /// variables it binds are the body's own.
-pub(crate) fn sequential_version(body: &Body, vars: &mut Vars) -> Option<Body> {
+pub fn sequential_version(body: &Body, vars: &mut Vars) -> Option<Body> {
     Rewriter { vars, arrays: HashMap::new() }.body(body)
 }
 
@@ -360,8 +360,8 @@ impl Rewriter<'_> {
         let code = &mut loops[sizes.len() - 1].code;
         let mut at = indices[0];
         for (i, size) in indices[1..].iter().zip(&sizes[1..]) {
-            let start = code.prim("i", PrimOp::Bin(BinOp::Mul, Prim::I64), vec![at, *size], self.vars);
-            at = code.prim("i", PrimOp::Bin(BinOp::Add, Prim::I64), vec![start, *i], self.vars);
+            let start = code.arith("i", BinOp::Mul, at, *size, self.vars);
+            at = code.arith("i", BinOp::Add, start, *i, self.vars);
         }
         at
     }

@@ -8,7 +8,7 @@ use par_ir::{Atom, Var};
 use std::collections::HashMap;
 
 /// Levels, and known equalities of sizes and spaces.
-pub(crate) struct Shapes {
+pub struct Shapes {
     levels: Vec<Level>,
     /// The space that a flat array covers exactly.
     pub extents: HashMap<Var, Extent>,
@@ -30,7 +30,7 @@ pub(crate) struct Shapes {
 
 impl Shapes {
     /// The host's level alone.
-    pub(crate) fn new() -> Shapes {
+    pub fn new() -> Shapes {
         Shapes {
             levels: vec![Level::root()],
             extents: HashMap::new(),
@@ -44,24 +44,24 @@ impl Shapes {
         }
     }
 
-    pub(crate) fn level(&self, id: LevelId) -> &Level {
+    pub fn level(&self, id: LevelId) -> &Level {
         &self.levels[id.0]
     }
 
-    pub(crate) fn is_root(&self, id: LevelId) -> bool {
+    pub fn is_root(&self, id: LevelId) -> bool {
         matches!(self.level(id).kind, Kind::Root)
     }
 
-    pub(crate) fn parent(&self, id: LevelId) -> LevelId {
+    pub fn parent(&self, id: LevelId) -> LevelId {
         self.level(id).parent.unwrap_or(ROOT)
     }
 
-    pub(crate) fn push_level(&mut self, parent: LevelId, kind: Kind) -> LevelId {
+    pub fn push_level(&mut self, parent: LevelId, kind: Kind) -> LevelId {
         self.levels.push(Level { parent: Some(parent), kind });
         LevelId(self.levels.len() - 1)
     }
 
-    pub(crate) fn extent(&self, level: LevelId) -> Extent {
+    pub fn extent(&self, level: LevelId) -> Extent {
         let l = self.level(level);
         match (&l.kind, l.parent) {
             (Kind::Root, _) => Extent::Count(Atom::i64(1)),
@@ -75,7 +75,7 @@ impl Shapes {
     }
 
     /// The extent of `outer` rows (none: a single row) of dimension `d`.
-    pub(crate) fn inner_extent(&self, outer: Option<Extent>, d: FDim) -> Extent {
+    pub fn inner_extent(&self, outer: Option<Extent>, d: FDim) -> Extent {
         match (outer, d) {
             (_, FDim::Seg(d)) => match (self.totals.get(&d), self.appended_rows.get(&d)) {
                 (Some(e), _) => self.with_same(e),
@@ -98,12 +98,12 @@ impl Shapes {
     }
 
     /// The size that stands for all that are known to be the same as this one.
-    pub(crate) fn one_of_same(&self, size: Atom) -> Atom {
+    pub fn one_of_same(&self, size: Atom) -> Atom {
         self.same.get(&size).map_or(size, |a| self.one_of_same(*a))
     }
 
     /// Notes that two sizes are the same. The second one stands for both.
-    pub(crate) fn note_same(&mut self, before: Atom, now: Atom) {
+    pub fn note_same(&mut self, before: Atom, now: Atom) {
         let (before, now) = (self.one_of_same(before), self.one_of_same(now));
         if before != now && before.var().is_some() {
             self.same.insert(before, now);
@@ -111,7 +111,7 @@ impl Shapes {
     }
 
     /// The extent with one size for all that are the same.
-    pub(crate) fn with_same(&self, e: &Extent) -> Extent {
+    pub fn with_same(&self, e: &Extent) -> Extent {
         match e {
             Extent::Count(a) => self.inner_extent(None, FDim::Size(*a)),
             Extent::Times(outer, a) => self.inner_extent(Some(self.with_same(outer)), FDim::Size(*a)),
@@ -120,24 +120,24 @@ impl Shapes {
     }
 
     /// Notes that the rows of a descriptor are all of a space: a flat array over the space has been cut into them.
-    pub(crate) fn note_total(&mut self, desc: Var, space: Extent) {
+    pub fn note_total(&mut self, desc: Var, space: Extent) {
         if self.inner_extent(None, FDim::Seg(desc)) != space {
             self.totals.insert(desc, space);
         }
     }
 
     /// True if a flat array covers a space exactly.
-    pub(crate) fn covers(&self, data: Var, space: &Extent) -> bool {
+    pub fn covers(&self, data: Var, space: &Extent) -> bool {
         self.extents.get(&data).is_some_and(|e| self.with_same(e) == *space)
     }
 
     /// True if a descriptor has a row for each position of a space.
-    pub(crate) fn has_rows_for(&self, desc: Var, space: &Extent) -> bool {
+    pub fn has_rows_for(&self, desc: Var, space: &Extent) -> bool {
         self.desc_rows.get(&desc).is_some_and(|e| self.with_same(e) == *space)
     }
 
     /// Notes that a size is the product of two others, whose matrix is flattened or made of it: so the extents of both are one.
-    pub(crate) fn note_product(&mut self, size: &Ex, rows: &Ex, width: &Ex) {
+    pub fn note_product(&mut self, size: &Ex, rows: &Ex, width: &Ex) {
         if let (Ex::Atom(size @ Atom::Var(_)), Ex::Atom(rows), Ex::Atom(width)) = (size, rows, width)
             && rows != size
             && width != size

@@ -14,7 +14,7 @@ use super::kernel::{Group, Operator};
 use super::nest::{FDim, LevelId, Step};
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
-use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Rows, Schedule, Stm};
 use par_ir::flat::{self, KernelKind, Ty};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Prim, PrimOp, Type, Var};
@@ -27,19 +27,12 @@ impl Flattener<'_> {
             let arr = self.arr(*v);
             let ix = self.local(child);
             let rep = self.row(&arr, ix);
-            self.types.insert(p.var, p.ty.clone());
-            self.env.insert(p.var, rep);
+            self.bind_rep(p, rep);
         }
     }
 
     /// Enters a lambda: the new level, with its statements flattened and the group left open.
-    pub(crate) fn enter_rows(
-        &mut self,
-        level: LevelId,
-        width: Atom,
-        inputs: &[Var],
-        lam: &Lambda,
-    ) -> Result<(LevelId, Vec<Rep>)> {
+    pub fn enter_rows(&mut self, level: LevelId, (width, inputs, lam): Rows) -> Result<(LevelId, Vec<Rep>)> {
         let width = self.ex(width);
         let child = self.enter(level, &width);
         self.bind_rows(child, inputs, &lam.params);
@@ -54,7 +47,7 @@ impl Flattener<'_> {
         Ok((child, results))
     }
 
-    pub(crate) fn map(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+    pub fn map(&mut self, level: LevelId, stm: &Stm) -> Result {
         let Exp::Map { width, inputs, lam } = &stm.exp else { unreachable!("dispatched on Map") };
         let (child, results) = self.nest(level, (*width, inputs, lam), stm.span)?;
         self.flush();
@@ -70,11 +63,11 @@ impl Flattener<'_> {
 
     /// The array at the parent level whose rows are `rep` at `child`. Rows are not copied: at worst their starts
     /// are stored.
-    pub(crate) fn collect(&mut self, child: LevelId, rep: Rep, ty: &Type) -> Result<Arr> {
+    pub fn collect(&mut self, child: LevelId, rep: Rep, ty: &Type) -> Result<Arr> {
         match rep {
             Rep::Scalar(ex) if ty.is_desc() && ty.rank() == 1 => {
                 let d = self.desc_for(&ex, child);
-                Ok(Arr { src: Src::Desc(d), inner: vec![], start: self.start_of(child), stride: None })
+                Ok(Arr::rows(Src::Desc(d), vec![], self.start_of(child)))
             }
             Rep::Scalar(ex) => Ok(self.collect_scalar(child, ex)),
             Rep::Array(row) if row.same_length().is_some() && row.src_depends_on(child) && ty.is_desc() => {
@@ -95,7 +88,7 @@ impl Flattener<'_> {
                 };
                 let mut inner = vec![dim];
                 inner.extend(row.inner);
-                Ok(Arr { src: row.src, inner, start, stride: None })
+                Ok(Arr::rows(row.src, inner, start))
             }
         }
     }
@@ -129,11 +122,11 @@ impl Flattener<'_> {
         if let Ex::Load(data, p, ix) = &ex
             && let Some(start) = self.split_local(ix, child)
         {
-            return Arr { src: Src::Data(*data, *p), inner: vec![], start, stride: None };
+            return Arr::rows(Src::Data(*data, *p), vec![], start);
         }
         let p = self.ex_prim(&ex);
         let data = self.store(child, &ex);
-        Arr { src: Src::Data(data, p), inner: vec![], start: self.start_of(child), stride: None }
+        Arr::rows(Src::Data(data, p), vec![], self.start_of(child))
     }
 
     /// How rows that start at `start` (at level `child`) lie: the dimension, and the first row's index.
@@ -176,12 +169,12 @@ impl Flattener<'_> {
         }
     }
 
-    pub(crate) fn reduce(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+    pub fn reduce(&mut self, level: LevelId, stm: &Stm) -> Result {
         let Exp::Reduce { width, inputs, lam, op, neutral } = &stm.exp else {
             unreachable!("dispatched on Reduce")
         };
         let k = neutral.len();
-        let (child, results) = self.enter_rows(level, *width, inputs, lam)?;
+        let (child, results) = self.enter_rows(level, (*width, inputs, lam))?;
         self.split_extras(&results, k);
         let out_extent = self.shapes.extent(level);
         let folded = self.fold_kernel(child, stm, op, neutral, &results, None, out_extent)?;
@@ -198,20 +191,19 @@ impl Flattener<'_> {
         self.bind_extras(child, &stm.pat[k..], &results[k..], folded.extras)
     }
 
-    pub(crate) fn scan(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+    pub fn scan(&mut self, level: LevelId, stm: &Stm) -> Result {
         let Exp::Scan { width, inputs, lam, op, neutral, exclusive } = &stm.exp else {
             unreachable!("dispatched on Scan")
         };
         let k = neutral.len();
-        let (child, results) = self.enter_rows(level, *width, inputs, lam)?;
+        let (child, results) = self.enter_rows(level, (*width, inputs, lam))?;
         self.split_extras(&results, k);
         let extent = self.shapes.extent(child);
         let folded = self.fold_kernel(child, stm, op, neutral, &results, Some(*exclusive), extent)?;
         let start = self.start_of(child);
         for (p, v) in stm.pat.iter().zip(folded.arrays) {
             let src = Src::Data(v, p.ty.prim());
-            self.env
-                .insert(p.var, Rep::Array(Arr { src, inner: vec![], start: start.clone(), stride: None }));
+            self.env.insert(p.var, Rep::Array(Arr::rows(src, vec![], start.clone())));
         }
         if let Some(flag) = folded.flag {
             let flag = Ex::Load(flag, Prim::Bool, Rc::new(Ex::Pos(child)));
@@ -226,8 +218,7 @@ impl Flattener<'_> {
             self.start_from(child, &at_child, op, neutral, flag)?;
             for p in &stm.pat[..k] {
                 let arr = self.collect(child, self.rep(p.var.into()), &p.ty)?;
-                self.types.insert(p.var, p.ty.clone());
-                self.env.insert(p.var, Rep::Array(arr));
+                self.bind_rep(p, Rep::Array(arr));
             }
         }
         self.bind_extras(child, &stm.pat[k..], &results[k..], folded.extras)
@@ -348,7 +339,7 @@ impl Flattener<'_> {
         op: &Lambda,
         neutral: &[Atom],
         flag: Ex,
-    ) -> Result<()> {
+    ) -> Result {
         let root = self.shapes.is_root(level);
         let mut g = self.take_group(level);
         let flag = self.eval(&mut g, &flag);
@@ -390,7 +381,7 @@ impl Flattener<'_> {
         pat: &[Param],
         reps: &[Rep],
         stored: Vec<(Var, Prim)>,
-    ) -> Result<()> {
+    ) -> Result {
         let mut stored = stored.into_iter();
         for (p, rep) in pat.iter().zip(reps) {
             let arr = match rep {
@@ -406,7 +397,7 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    pub(crate) fn filter(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+    pub fn filter(&mut self, level: LevelId, stm: &Stm) -> Result {
         let Exp::Filter { width, inputs, lam } = &stm.exp else { unreachable!("dispatched on Filter") };
         // The condition may be a nest, with versions like any other.
         let (child, results) = self.nest(level, (*width, inputs, lam), stm.span)?;
@@ -424,19 +415,13 @@ impl Flattener<'_> {
         for (p, v) in rest.iter().zip(values) {
             self.shapes.extents.insert(v, extent.clone());
             let src = Src::Data(v, p.ty.prim());
-            self.env
-                .insert(p.var, Rep::Array(Arr { src, inner: vec![], start: start.clone(), stride: None }));
+            self.env.insert(p.var, Rep::Array(Arr::rows(src, vec![], start.clone())));
         }
         Ok(())
     }
 
     /// Closes a group as a compaction: the number kept, counts per row, and the kept values. Extents are the caller's.
-    pub(crate) fn filter_kernel(
-        &mut self,
-        g: Group,
-        atoms: Vec<Atom>,
-        prims: Vec<Prim>,
-    ) -> (Atom, Var, Vec<Var>) {
+    pub fn filter_kernel(&mut self, g: Group, atoms: Vec<Atom>, prims: Vec<Prim>) -> (Atom, Var, Vec<Var>) {
         let n = self.builder.vars.fresh("kept");
         let counts = self.builder.vars.fresh("counts");
         let values: Vec<Var> = prims.iter().map(|_| self.builder.vars.fresh("some")).collect();
@@ -450,7 +435,7 @@ impl Flattener<'_> {
     }
 
     /// The positions of `level` where `cond` is `want`, and how many they are.
-    pub(crate) fn select_positions(&mut self, level: LevelId, cond: &Ex, want: bool) -> (Var, Atom) {
+    pub fn select_positions(&mut self, level: LevelId, cond: &Ex, want: bool) -> (Var, Atom) {
         let mut g = self.group_at(level);
         let mut keep = self.eval(&mut g, cond);
         if !want {

@@ -8,7 +8,7 @@ use par_ir::core::Stm;
 use par_ir::flat::{self, Op, Space, Ty};
 
 impl Flattener<'_> {
-    pub(crate) fn sort(&mut self, level: LevelId, stm: &Stm, keys: Var, values: Option<Var>) {
+    pub fn sort(&mut self, level: LevelId, stm: &Stm, keys: Var, values: Option<Var>) {
         let (keys, levels) = self.packed_data(level, keys);
         let values = values.map(|v| self.packed_data(level, v).0);
         let child = levels[0];

@@ -37,7 +37,7 @@ pub enum Splitting {
 
 impl Splitting {
     /// Positions in a chunk at most; none: there are no chunks.
-    pub(crate) fn most(self) -> Option<u64> {
+    pub fn most(self) -> Option<u64> {
         match self {
             Splitting::Never => None,
             Splitting::Memory => Some(u64::MAX),
@@ -50,19 +50,19 @@ impl Flattener<'_> {
     /// True if the body of a nest is to run in chunks: it has parallel operators of its own, whose results might need more
     /// memory than there is. So has a nest inside: where one position of the outer one alone is too much, that one is cut.
     /// What a body shows is shown for all rows together.
-    pub(crate) fn is_split(&self, lam: &Lambda) -> bool {
+    pub fn is_split(&self, lam: &Lambda) -> bool {
         self.facts.options.splitting != Splitting::Never
             && !self.sequential(&lam.body)
             && !self.is_whole(&lam.body)
     }
 
     /// True for code that runs for all positions together: it shows values, or changes state from outside.
-    pub(crate) fn is_whole(&self, body: &Body) -> bool {
+    pub fn is_whole(&self, body: &Body) -> bool {
         traces(body) || self.changes_state(body)
     }
 
     /// Flattens a lambda's body in chunks of the positions of `child`, where its parameters are bound; its results there.
-    pub(crate) fn lambda_in_chunks(&mut self, child: LevelId, lam: &Lambda) -> Result<Vec<Rep>> {
+    pub fn lambda_in_chunks(&mut self, child: LevelId, lam: &Lambda) -> Result<Vec<Rep>> {
         let mut names = Subst::new();
         let (mut made, mut params) = (Vec::new(), Vec::new());
         for (a, ty) in lam.body.results.iter().zip(&lam.ret) {
@@ -93,7 +93,7 @@ impl Flattener<'_> {
     }
 
     /// The operation that works through `rows` positions of a level in chunks.
-    pub(crate) fn split(
+    pub fn split(
         &mut self,
         level: LevelId,
         rows: Atom,
@@ -115,11 +115,11 @@ impl Flattener<'_> {
 }
 
 /// True if a statement of the body itself binds a variable.
-pub(crate) fn is_bound_in(body: &Body, v: Var) -> bool {
+pub fn is_bound_in(body: &Body, v: Var) -> bool {
     body.stms.iter().any(|s| s.pat.iter().any(|p| p.var == v))
 }
 
 /// True if a body shows values.
-pub(crate) fn traces(body: &Body) -> bool {
+pub fn traces(body: &Body) -> bool {
     body.stms.iter().any(|s| matches!(s.exp, Exp::Trace { .. }) || s.exp.bodies().into_iter().any(traces))
 }

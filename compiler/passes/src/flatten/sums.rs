@@ -20,7 +20,7 @@ use std::rc::Rc;
 
 impl Flattener<'_> {
     /// Begins an accumulator with the arrays of all positions: binds it, and where a position's array starts in it.
-    pub(crate) fn begin_sums(&mut self, level: LevelId, pat: &[Param], dest: Var) {
+    pub fn begin_sums(&mut self, level: LevelId, pat: &[Param], dest: Var) {
         let (arr, data) = self.destination(level, dest);
         let first = flat::Param { var: data, ty: Ty::Array(pat[0].ty.prim()) };
         self.bind_local(&pat[1], arr.start.clone());
@@ -29,7 +29,7 @@ impl Flattener<'_> {
     }
 
     /// Adds the values of all positions at their places, in one histogram.
-    pub(crate) fn add_at(&mut self, level: LevelId, acc: Var, places: Var, values: Var) {
+    pub fn add_at(&mut self, level: LevelId, acc: Var, places: Var, values: Var) {
         let places = self.arr(places);
         let (at, Rep::Scalar(place), Rep::Scalar(value)) = self.elements_of_both(level, places, values)
         else {
@@ -46,7 +46,7 @@ impl Flattener<'_> {
     }
 
     /// Ends an accumulator: its last version is an array with the rows that it began with.
-    pub(crate) fn end_sums(&mut self, p: &Param, acc: Var) {
+    pub fn end_sums(&mut self, p: &Param, acc: Var) {
         let state = self.own.carried.remove(&Carried::Sums(acc)).zip(self.own.sums.remove(&acc));
         let (last, arr) = state.expect("internal error in flatten: an accumulator ends where none began");
         let Src::Data(first, prim) = arr.src else { unreachable!("numbers are data") };
@@ -55,7 +55,7 @@ impl Flattener<'_> {
     }
 
     /// Arguments of a call without an accumulator that is there twice: the second is one of zeros, which is added behind the call.
-    pub(crate) fn different_sums(&mut self, callee: FunId, args: &[Atom]) -> (Vec<Atom>, Vec<(Var, Var)>) {
+    pub fn different_sums(&mut self, callee: FunId, args: &[Atom]) -> (Vec<Atom>, Vec<(Var, Var)>) {
         let params = &self.facts.source.funs[callee.0 as usize].params;
         let (mut args, mut copies, mut seen) = (args.to_vec(), Vec::new(), BTreeSet::new());
         for (a, p) in args.iter_mut().zip(params).filter(|(_, p)| p.ty.is_acc()) {
@@ -73,7 +73,7 @@ impl Flattener<'_> {
     }
 
     /// Adds to an accumulator what was added to its copy.
-    pub(crate) fn join_sums(&mut self, acc: Var, copy: Var) {
+    pub fn join_sums(&mut self, acc: Var, copy: Var) {
         let copy = self.own.carried.remove(&Carried::Sums(copy)).expect("made before");
         let (now, prim) = (self.carried(Carried::Sums(acc)).var, self.types[&acc].prim());
         let len = self.builder.array_length(now);

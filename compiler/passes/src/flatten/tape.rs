@@ -19,19 +19,19 @@ use super::{Flattener, Result};
 use par_ir::core::{Body, Fun, FunId, Param, Stm};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::prim::BinOp;
-use par_ir::{Atom, Dim, Prim, Var};
+use par_ir::{Atom, Prim, Var};
 
 /// The type of a tape.
 const TAPE: Ty = Ty::Array(Prim::F64);
 
 impl Flattener<'_> {
     /// True if a body pushes to a tape, itself or by a call.
-    pub(crate) fn pushes(&self, body: &Body) -> bool {
+    pub fn pushes(&self, body: &Body) -> bool {
         body.pushes(&self.facts.pushing)
     }
 
     /// The parameter of a function that pushes to its callers' tape. It is that function's tape from now on.
-    pub(crate) fn tape_param(&mut self, id: FunId) -> Option<flat::Param> {
+    pub fn tape_param(&mut self, id: FunId) -> Option<flat::Param> {
         let is_pushing = self.facts.pushing[id.0 as usize];
         is_pushing.then(|| {
             let tape = flat::Param { var: self.builder.vars.fresh("tape"), ty: TAPE };
@@ -41,12 +41,12 @@ impl Flattener<'_> {
     }
 
     /// The tape as the last argument of a call.
-    pub(crate) fn tape_of_call(&self, callee: FunId) -> Option<Atom> {
+    pub fn tape_of_call(&self, callee: FunId) -> Option<Atom> {
         self.facts.pushing[callee.0 as usize].then(|| self.carried(Carried::Tape).var.into())
     }
 
     /// Begins the tape of a function that has one.
-    pub(crate) fn begin_tape(&mut self, fun: &Fun) {
+    pub fn begin_tape(&mut self, fun: &Fun) {
         if fun.begins_tape() {
             let var = self.builder.bind("tape", TAPE, Op::Literal(vec![], Prim::F64));
             self.own.carried.insert(Carried::Tape, flat::Param { var, ty: TAPE });
@@ -54,9 +54,9 @@ impl Flattener<'_> {
     }
 
     /// Appends the rows of all positions to the tape.
-    pub(crate) fn push_row(&mut self, level: LevelId, stm: &Stm, row: Var) -> Result<()> {
+    pub fn push_row(&mut self, level: LevelId, stm: &Stm, row: Var) -> Result {
         let ty = self.types[&row].clone();
-        let Dim::Size(size) = ty.dims[0] else { unreachable!("outermost dimensions are sizes") };
+        let size = ty.rows();
         let data = self.canonical(level, &[row.into()])[0].var().expect("an array is a variable");
         // The packed rows, for where each of them starts.
         let packed = Param { var: self.builder.vars.fresh_like(row), ty };
@@ -79,7 +79,7 @@ impl Flattener<'_> {
     }
 
     /// The function's tape as an array.
-    pub(crate) fn taken_tape(&mut self, p: &Param) {
+    pub fn taken_tape(&mut self, p: &Param) {
         let tape = self.carried(Carried::Tape).var;
         self.env.insert(p.var, Rep::Array(Arr::whole(Src::Data(tape, Prim::F64), vec![])));
     }

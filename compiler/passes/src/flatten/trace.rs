@@ -16,7 +16,7 @@ use par_runtime::ValueType;
 use par_runtime::trace::rows_type;
 
 impl Flattener<'_> {
-    pub(crate) fn trace(&mut self, level: LevelId, label: &str, ty: &ValueType, args: &[Atom]) -> Result<()> {
+    pub fn trace(&mut self, level: LevelId, label: &str, ty: &ValueType, args: &[Atom]) -> Result {
         if self.shapes.is_root(level) {
             let args = self.canonical(level, args);
             self.builder.emit(vec![], Op::Trace { label: label.to_string(), ty: ty.clone(), args });

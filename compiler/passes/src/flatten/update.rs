@@ -5,14 +5,14 @@ use super::ex::Ex;
 use super::nest::LevelId;
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
-use par_ir::core::{At, Exp, Param, Stm};
+use par_ir::core::{At, Exp, Param, Rows, Stm};
 use par_ir::flat::{self, KernelKind, Op, Out, Ty};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Dim, Prim, PrimOp, Type, Var};
 
 impl Flattener<'_> {
     /// A destination: as it is if it is in place, else its packed form; and the flat array in it.
-    pub(crate) fn destination(&mut self, level: LevelId, v: Var) -> (Arr, Var) {
+    pub fn destination(&mut self, level: LevelId, v: Var) -> (Arr, Var) {
         self.as_in_place(level, v).unwrap_or_else(|| self.packed_destination(level, v))
     }
 
@@ -27,7 +27,7 @@ impl Flattener<'_> {
     }
 
     /// Binds the updated array, which has the destination's layout.
-    pub(crate) fn bind_updated(&mut self, p: &Param, old: &Arr, old_data: Var) -> Var {
+    pub fn bind_updated(&mut self, p: &Param, old: &Arr, old_data: Var) -> Var {
         let prim = p.ty.prim();
         let v = self.builder.vars.fresh_like(p.var);
         self.same_layout(old_data, v, prim);
@@ -36,7 +36,7 @@ impl Flattener<'_> {
     }
 
     /// Notes that a flat array is the next version of another one.
-    pub(crate) fn same_layout(&mut self, old: Var, new: Var, prim: Prim) {
+    pub fn same_layout(&mut self, old: Var, new: Var, prim: Prim) {
         if let Some(extent) = self.shapes.extents.get(&old).cloned() {
             self.shapes.extents.insert(new, extent);
         }
@@ -45,14 +45,7 @@ impl Flattener<'_> {
         }
     }
 
-    pub(crate) fn update(
-        &mut self,
-        level: LevelId,
-        stm: &Stm,
-        arr: Var,
-        at: &[At],
-        value: Atom,
-    ) -> Result<()> {
+    pub fn update(&mut self, level: LevelId, stm: &Stm, arr: Var, at: &[At], value: Atom) -> Result {
         let prim = stm.pat[0].ty.prim();
         let (packed, data) = self.destination(level, arr);
         let source = self.apart_from(level, data, value);
@@ -132,7 +125,7 @@ impl Flattener<'_> {
     }
 
     /// The level of the elements of `from`, and what they and those of `to`, which has the same shape, are there.
-    pub(crate) fn elements_of_both(&mut self, level: LevelId, to: Arr, from: Var) -> (LevelId, Rep, Rep) {
+    pub fn elements_of_both(&mut self, level: LevelId, to: Arr, from: Var) -> (LevelId, Rep, Rep) {
         let dims = self.dim_reps(&self.types[&from].clone());
         let levels = self.enter_dims(level, dims);
         let mut pair = (Rep::Array(to), self.rep(from.into()));
@@ -145,14 +138,7 @@ impl Flattener<'_> {
     }
 
     /// Writes a value of every position of a level to where `target`, an element of `data`, is; binds the new array.
-    pub(crate) fn write_elements(
-        &mut self,
-        at: LevelId,
-        target: Rep,
-        value: Rep,
-        data: Var,
-        new: flat::Param,
-    ) {
+    pub fn write_elements(&mut self, at: LevelId, target: Rep, value: Rep, data: Var, new: flat::Param) {
         let (Rep::Scalar(Ex::Load(_, _, ix)), Rep::Scalar(value)) = (target, value) else {
             panic!("internal error in flatten: shape of an update")
         };
@@ -165,20 +151,19 @@ impl Flattener<'_> {
         self.finish(g, KernelKind::Map(vec![Out::Scatter(vec![data])]), results, vec![new]);
     }
 
-    pub(crate) fn scatter(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+    pub fn scatter(&mut self, level: LevelId, stm: &Stm) -> Result {
         let Exp::Scatter { dests, width, inputs, lam } = &stm.exp else {
             unreachable!("dispatched on Scatter")
         };
-        self.combine(level, stm, dests, *width, inputs, lam, |_, data| {
-            Ok(KernelKind::Map(vec![Out::Scatter(data)]))
-        })
+        let rows = (*width, &inputs[..], lam);
+        self.combine(level, stm, dests, rows, |_, data| Ok(KernelKind::Map(vec![Out::Scatter(data)])))
     }
 
-    pub(crate) fn hist(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+    pub fn hist(&mut self, level: LevelId, stm: &Stm) -> Result {
         let Exp::Hist { dests, width, inputs, lam, op, neutral } = &stm.exp else {
             unreachable!("dispatched on Hist")
         };
-        self.combine(level, stm, dests, *width, inputs, lam, |f, dests| {
+        self.combine(level, stm, dests, (*width, inputs, lam), |f, dests| {
             let neutral: Option<Vec<Atom>> = neutral.iter().map(|a| f.ex(*a).atom()).collect();
             let Some(neutral) = neutral else {
                 return f.unsupported("a histogram whose neutral element differs between rows");
@@ -200,23 +185,17 @@ impl Flattener<'_> {
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn combine(
         &mut self,
         level: LevelId,
         stm: &Stm,
         dests: &[Var],
-        width: Atom,
-        inputs: &[Var],
-        lam: &par_ir::core::Lambda,
+        rows: Rows,
         kind: impl FnOnce(&mut Self, Vec<Var>) -> Result<KernelKind>,
-    ) -> Result<()> {
+    ) -> Result {
         let targets = self.destinations(level, dests);
-        let Dim::Size(len) = self.types[&dests[0]].dims[0] else {
-            unreachable!("outermost dimensions are sizes")
-        };
-        let len = self.ex(len);
-        let (child, results) = self.enter_rows(level, width, inputs, lam)?;
+        let len = self.ex(self.types[&dests[0]].rows());
+        let (child, results) = self.enter_rows(level, rows)?;
         let kind = kind(self, targets.iter().map(|t| t.1).collect())?;
         let mut g = self.take_group(child);
         let mut atoms = Vec::new();
@@ -242,14 +221,10 @@ impl Flattener<'_> {
 
     /// The flat index of element `i` of a row, or -1 if the row has no such element.
     fn inside_row(&mut self, g: &mut super::kernel::Group, i: Atom, start: Atom, len: Atom) -> Atom {
-        let i64s = |op| PrimOp::Cmp(op, Prim::I64);
-        let low = self.inner_scalar(g, Type::BOOL, Exp::Prim(i64s(CmpOp::Ge), vec![i, Atom::i64(0)]));
-        let high = self.inner_scalar(g, Type::BOOL, Exp::Prim(i64s(CmpOp::Lt), vec![i, len]));
-        let and = PrimOp::Bin(BinOp::And, Prim::Bool);
-        let ok = self.inner_scalar(g, Type::BOOL, Exp::Prim(and, vec![low, high]));
-        let add = PrimOp::Bin(BinOp::Add, Prim::I64);
-        let flat = self.inner_scalar(g, Type::I64, Exp::Prim(add, vec![start, i]));
-        let select = PrimOp::Select(Prim::I64);
-        self.inner_scalar(g, Type::I64, Exp::Prim(select, vec![ok, flat, Atom::i64(-1)]))
+        let low = self.inner_prim(g, PrimOp::Cmp(CmpOp::Ge, Prim::I64), vec![i, Atom::i64(0)]);
+        let high = self.inner_prim(g, PrimOp::Cmp(CmpOp::Lt, Prim::I64), vec![i, len]);
+        let ok = self.inner_prim(g, PrimOp::Bin(BinOp::And, Prim::Bool), vec![low, high]);
+        let flat = self.inner_prim(g, PrimOp::Bin(BinOp::Add, Prim::I64), vec![start, i]);
+        self.inner_prim(g, PrimOp::Select(Prim::I64), vec![ok, flat, Atom::i64(-1)])
     }
 }

@@ -22,7 +22,7 @@ use super::sequential::sequential_version;
 use super::split::is_bound_in;
 use super::windows::{is_nest_of_windows, is_window};
 use super::{Ex, Flattener, Result, Versions};
-use par_ir::core::{Body, Exp, Lambda, Param, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Rows, Stm};
 use par_ir::flat::{self, KernelKind, Op, Ty, VersionChoice};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::tiny::Tiny;
@@ -44,25 +44,25 @@ impl Flattener<'_> {
     }
 
     /// Flattens a map, in the version that is forced or with the choice between both; what each row results in.
-    pub(crate) fn nest(
+    pub fn nest(
         &mut self,
         level: LevelId,
-        (width, inputs, lam): (Atom, &[Var], &Lambda),
+        (width, inputs, lam): Rows,
         span: Span,
     ) -> Result<(LevelId, Vec<Rep>)> {
         let other =
             if self.facts.options.versions == Versions::Flat { None } else { self.sequential_lambda(lam) };
-        let Some(sequential) = other else { return self.enter_rows(level, width, inputs, lam) };
+        let Some(sequential) = other else { return self.enter_rows(level, (width, inputs, lam)) };
         if self.facts.options.versions == Versions::Sequential {
-            return self.enter_rows(level, width, inputs, &sequential);
+            return self.enter_rows(level, (width, inputs, &sequential));
         }
         let counts: Vec<bool> = inputs.iter().map(|v| matches!(self.arr(*v).src, Src::Iota)).collect();
         if !self.shapes.is_root(level) && is_nest_of_windows(lam, &counts) {
             let sequential = self.written_out(sequential);
-            return self.enter_rows(level, width, inputs, &sequential);
+            return self.enter_rows(level, (width, inputs, &sequential));
         }
         let lengths = lengths(inputs, &counts, lam).filter(|_| self.shapes.is_root(level));
-        let Some(mut lengths) = lengths else { return self.enter_rows(level, width, inputs, lam) };
+        let Some(mut lengths) = lengths else { return self.enter_rows(level, (width, inputs, lam)) };
         let rows = self.threshold(span, Measure::Rows);
         let longest = self.longest_row(span, lam);
         // A row as long as there are rows is too long where there are enough of them.
@@ -73,7 +73,7 @@ impl Flattener<'_> {
             _ => false,
         };
         if rows == i64::MAX || lengths.iter().any(too_long) || !self.pays(span, &lengths) {
-            return self.enter_rows(level, width, inputs, lam);
+            return self.enter_rows(level, (width, inputs, lam));
         }
         lengths.dedup();
         self.both(level, (width, inputs, lam), &sequential, (&lengths, rows, longest), span)
@@ -121,17 +121,17 @@ impl Flattener<'_> {
     fn both(
         &mut self,
         level: LevelId,
-        (width, inputs, lam): (Atom, &[Var], &Lambda),
+        (width, inputs, lam): Rows,
         sequential: &Lambda,
         (lengths, least, longest): (&[Length], i64, Longest),
         span: Span,
     ) -> Result<(LevelId, Vec<Rep>)> {
         let width_ex = self.ex(width);
         let child = self.enter(level, &width_ex);
-        let cond = self.is_better_by_rows(child, lengths, (least, longest));
+        let cond = self.is_better_by_rows(child, lengths, least, longest);
         let version = |f: &mut Self, lam: &Lambda| {
             f.block(|f| {
-                let (at, reps) = f.enter_rows(level, width, inputs, lam)?;
+                let (at, reps) = f.enter_rows(level, (width, inputs, lam))?;
                 f.flush();
                 let value = |rep: &Rep| match rep {
                     Rep::Scalar(ex) => f.store(at, ex).into(),
@@ -154,12 +154,7 @@ impl Flattener<'_> {
     }
 
     /// Test that there are enough rows, and none is too long; the longest is looked for only if they are short on average.
-    fn is_better_by_rows(
-        &mut self,
-        child: LevelId,
-        lengths: &[Length],
-        (rows, longest): (i64, Longest),
-    ) -> Atom {
+    fn is_better_by_rows(&mut self, child: LevelId, lengths: &[Length], rows: i64, longest: Longest) -> Atom {
         let n = self.count(child);
         let enough = self.at_most(Atom::i64(rows), n);
         let Longest { same, ragged, inside } = longest;
@@ -213,8 +208,7 @@ impl Flattener<'_> {
         let mut all = Atom::bool(true);
         for item in items {
             let one = holds(self, item);
-            let and = Op::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), vec![all, one]);
-            all = self.builder.bind("all", Ty::Scalar(Prim::Bool), and).into();
+            all = self.builder.logic("all", BinOp::And, all, one);
         }
         all
     }
@@ -225,15 +219,13 @@ impl Flattener<'_> {
     }
 
     fn at_most(&mut self, a: Atom, b: Atom) -> Atom {
-        let op = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![a, b]);
-        self.builder.bind("at_most", Ty::Scalar(Prim::Bool), op).into()
+        self.builder.compare("at_most", CmpOp::Le, a, b)
     }
 
     /// The longest row of an input's descriptor.
     fn longest(&mut self, desc: Var) -> Atom {
         let (arr, ty) = (self.arr(desc), self.types[&desc].clone());
-        let par_ir::Dim::Size(n) = ty.dims[0] else { unreachable!("outermost dimensions are sizes") };
-        let width = self.ex(n);
+        let width = self.ex(ty.rows());
         let level = self.enter(super::nest::ROOT, &width);
         let Rep::Scalar(len) = self.row(&arr, self.local(level)) else { unreachable!("lengths are scalars") };
         let mut g = self.take_group(level);

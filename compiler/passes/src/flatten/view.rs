@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 impl Flattener<'_> {
     /// Handles the statement if it is a view; false if it is not.
-    pub(crate) fn view(&mut self, stm: &Stm) -> Result<bool> {
+    pub fn view(&mut self, stm: &Stm) -> Result<bool> {
         let rep = match &stm.exp {
             Exp::Atom(a) => self.known_sizes(self.rep(*a), &stm.pat[0].ty),
             Exp::Index(arr, ixs) => match self.indexed(*arr, ixs) {
@@ -49,7 +49,7 @@ impl Flattener<'_> {
     }
 
     /// `arr[i, j, …]`.
-    pub(crate) fn indexed(&self, arr: Var, ixs: &[Atom]) -> Rep {
+    pub fn indexed(&self, arr: Var, ixs: &[Atom]) -> Rep {
         let mut rep = self.rep(arr.into());
         for ix in ixs {
             let ix = self.ex(*ix);
@@ -62,7 +62,7 @@ impl Flattener<'_> {
     }
 
     /// Rows `start, start + stride, …` of an array.
-    pub(crate) fn sliced(&self, a: Arr, start: Atom, stride: Atom) -> Arr {
+    pub fn sliced(&self, a: Arr, start: Atom, stride: Atom) -> Arr {
         let (start, stride) = (self.ex(start), self.ex(stride));
         let skip = match &a.stride {
             Some(s) => self.mul(start, s.clone()),
@@ -81,22 +81,18 @@ impl Flattener<'_> {
     }
 
     /// The rows of an array one after the other, if they lie like that.
-    pub(crate) fn flattened(&self, arr: Var) -> Option<Arr> {
+    pub fn flattened(&self, arr: Var) -> Option<Arr> {
         self.flattened_rows(&self.arr(arr), self.types[&arr].dims[1])
     }
 
     /// The same for an array whose rows have this dimension.
-    pub(crate) fn flattened_rows(&self, a: &Arr, dim: Dim) -> Option<Arr> {
+    pub fn flattened_rows(&self, a: &Arr, dim: Dim) -> Option<Arr> {
         if a.stride.is_some() || matches!(a.src, Src::Splat(_) | Src::Lens(_)) {
             return None;
         }
         let (d, rest) = a.inner.split_first()?;
-        self.contiguous(*d, a, dim).then(|| Arr {
-            src: a.src.clone(),
-            inner: rest.to_vec(),
-            start: self.row_start(*d, a.start.clone()),
-            stride: None,
-        })
+        self.contiguous(*d, a, dim)
+            .then(|| Arr::rows(a.src.clone(), rest.to_vec(), self.row_start(*d, a.start.clone())))
     }
 
     /// True if the rows of an array, which start as `d` says, are as long as `d` says: then the next begins where
@@ -113,18 +109,18 @@ impl Flattener<'_> {
     }
 
     /// True if the rows of an array, which start where those of `d` do, are as long as the descriptor says.
-    pub(crate) fn are_rows_of(&self, d: Var, a: &Arr, desc: Var) -> bool {
+    pub fn are_rows_of(&self, d: Var, a: &Arr, desc: Var) -> bool {
         let lens = self.arr(desc);
         lens.desc() == Some(d) && lens.start == a.start
     }
 
     /// True if a size on the host is known to be that of CORE.
-    pub(crate) fn is_same_size(&self, m: Atom, n: Atom) -> bool {
+    pub fn is_same_size(&self, m: Atom, n: Atom) -> bool {
         self.ex(n).atom().is_some_and(|n| self.shapes.one_of_same(n) == self.shapes.one_of_same(m))
     }
 
     /// The sum of a descriptor's lengths, as an expression: the distance between two offsets.
-    pub(crate) fn total_of(&self, desc: Var) -> Option<Ex> {
+    pub fn total_of(&self, desc: Var) -> Option<Ex> {
         let (a, ty) = (self.arr(desc), &self.types[&desc]);
         if let ([Dim::Size(n)], Some(len)) = (ty.dims.as_slice(), a.same_length()) {
             return Some(self.mul(self.ex(*n), len));
@@ -138,7 +134,7 @@ impl Flattener<'_> {
     }
 
     /// As [`Self::total_of`], for rows that are known to follow each other.
-    pub(crate) fn total_of_packed(&self, mut a: Arr, ty: &Type) -> Option<Ex> {
+    pub fn total_of_packed(&self, mut a: Arr, ty: &Type) -> Option<Ex> {
         let Dim::Size(n) = ty.dims[0] else { return None };
         let mut end = self.add(a.start.clone(), self.ex(n));
         while let Some((d, rest)) = a.inner.split_first() {
@@ -166,7 +162,7 @@ impl Flattener<'_> {
 
     /// Sizes that are the same from here on, since a check has passed: an array of the host has got another type. In a block that
     /// might not be run nothing is noted.
-    pub(crate) fn note_same_sizes(&mut self, a: Atom, ty: &Type) {
+    pub fn note_same_sizes(&mut self, a: Atom, ty: &Type) {
         let Some(v) = a.var().filter(|_| self.builder.scopes.len() == 1 && ty.rank() > 0) else { return };
         let old = self.types[&v].clone();
         for (before, now) in old.dims.iter().zip(&ty.dims) {

@@ -10,23 +10,23 @@ use super::value::{Form, Lanes};
 use super::waits::pays_if_long;
 use crate::cpu::absorbing;
 use crate::cpu::convert;
-use crate::cpu::emit::{Base, Unsupported, args, arm_price};
+use crate::cpu::emit::{Base, Result, args, arm_price};
 use cranelift::prelude::*;
-use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
+use par_ir::core::{At, Body, Exp, LoopForm, Param, Repeat, Stm};
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::ty::Atom;
 use par_ir::{Prim, Scalar, Var, tuning};
 use par_runtime::op::call::is_call;
 
 impl Group<'_, '_> {
-    pub fn atom(&mut self, a: &Atom) -> Result<Lanes, Unsupported> {
+    pub fn atom(&mut self, a: &Atom) -> Result<Lanes> {
         if let Some(x) = a.var().and_then(|v| self.kept.values.get(&v)) {
             return Ok(x.clone());
         }
         Ok(Lanes::Same(self.e.atom(a)?))
     }
 
-    pub fn stms(&mut self, stms: &[Stm]) -> Result<(), Unsupported> {
+    pub fn stms(&mut self, stms: &[Stm]) -> Result {
         stms.iter().try_for_each(|s| self.stm(s))
     }
 
@@ -39,7 +39,7 @@ impl Group<'_, '_> {
         }
     }
 
-    fn stm(&mut self, stm: &Stm) -> Result<(), Unsupported> {
+    fn stm(&mut self, stm: &Stm) -> Result {
         self.note_row(stm);
         self.leaving.has_stored |= self.leaving.must_stay && stays::updates(stm);
         let results = match &stm.exp {
@@ -81,7 +81,7 @@ impl Group<'_, '_> {
                 vec![]
             }
             Exp::If { cond, then, other } => self.branch(cond, then, other, &stm.pat)?,
-            Exp::Loop { params, form, body } => self.repeat(params, form, body, &stm.pat)?,
+            Exp::Loop { params, form, body } => self.repeat(Repeat { params, form, body }, &stm.pat)?,
             _ => return Err("a kernel body contains an operation that is not scalar".into()),
         };
         self.e.bound.prims.extend(stm.pat.iter().map(|p| (p.var, p.ty.prim())));
@@ -119,10 +119,10 @@ impl Group<'_, '_> {
         a.var().and_then(|v| self.kept.rows.get(&v)).copied()
     }
 
-    fn operator(&mut self, op: PrimOp, xs: &[Atom], var: Var) -> Result<Lanes, Unsupported> {
+    fn operator(&mut self, op: PrimOp, xs: &[Atom], var: Var) -> Result<Lanes> {
         let divisor = xs.get(1).and_then(|x| x.as_i64());
         self.e.ranges.note(var, op, xs);
-        let operands: Vec<Lanes> = xs.iter().map(|a| self.atom(a)).collect::<Result<_, _>>()?;
+        let operands: Vec<Lanes> = xs.iter().map(|a| self.atom(a)).collect::<Result<_>>()?;
         if let Some(scalars) = operands.iter().map(same).collect::<Option<Vec<Value>>>() {
             return Ok(Lanes::Same(self.e.prim(op, &scalars, divisor)));
         }
@@ -151,7 +151,7 @@ impl Group<'_, '_> {
     }
 
     /// A check that fails in a lane that is here fails once more in scalar code, which says where.
-    fn check(&mut self, cond: &Atom) -> Result<(), Unsupported> {
+    fn check(&mut self, cond: &Atom) -> Result {
         let cond = self.atom(cond)?;
         self.check_lanes(cond);
         Ok(())
@@ -172,7 +172,7 @@ impl Group<'_, '_> {
     }
 
     /// A check whether an index in vectors is in a range: one comparison of unsigned numbers, where there is such.
-    fn check_vectors(&mut self, cond: &Atom, i: &Atom, n: &Atom) -> Result<(), Unsupported> {
+    fn check_vectors(&mut self, cond: &Atom, i: &Atom, n: &Atom) -> Result {
         match (self.atom(i)?, self.atom(n)?) {
             (Lanes::Vector(indices), Lanes::Same(n)) if self.bytes == WIDEST => {
                 let limit = self.splat(n, 1)[0];
@@ -186,7 +186,7 @@ impl Group<'_, '_> {
     }
 
     /// A check whether an index is in a range, where all lanes are here.
-    fn check_range(&mut self, cond: &Atom, i: &Atom, n: &Atom) -> Result<(), Unsupported> {
+    fn check_range(&mut self, cond: &Atom, i: &Atom, n: &Atom) -> Result {
         let (Lanes::Apart(indices), Lanes::Same(n)) = (self.atom(i)?, self.atom(n)?) else {
             return self.check_vectors(cond, i, n);
         };
@@ -250,18 +250,12 @@ impl Group<'_, '_> {
         pat.iter().map(|p| (p.ty.prim(), self.form(p.var))).collect()
     }
 
-    fn body(&mut self, body: &Body) -> Result<Vec<Lanes>, Unsupported> {
+    fn body(&mut self, body: &Body) -> Result<Vec<Lanes>> {
         self.stms(&body.stms)?;
         body.results.iter().map(|a| self.atom(a)).collect()
     }
 
-    fn branch(
-        &mut self,
-        cond: &Atom,
-        then: &Body,
-        other: &Body,
-        pat: &[Param],
-    ) -> Result<Vec<Lanes>, Unsupported> {
+    fn branch(&mut self, cond: &Atom, then: &Body, other: &Body, pat: &[Param]) -> Result<Vec<Lanes>> {
         let prices = arm_price(then).zip(arm_price(other));
         let is_cheap = prices.is_some_and(|(a, b)| a + b + pat.len() <= tuning::LANES_SELECT_OPERATORS);
         match self.atom(cond)? {
@@ -273,13 +267,7 @@ impl Group<'_, '_> {
 
     /// All lanes take the results of the same one of two cheap bodies. Branches would part the code in which values are computed once: Cranelift
     /// computes a value in each block that uses it, unless one before has.
-    fn same_of_two(
-        &mut self,
-        cond: Value,
-        then: &Body,
-        other: &Body,
-        pat: &[Param],
-    ) -> Result<Vec<Lanes>, Unsupported> {
+    fn same_of_two(&mut self, cond: Value, then: &Body, other: &Body, pat: &[Param]) -> Result<Vec<Lanes>> {
         let (a, b) = (self.body(then)?, self.body(other)?);
         let forms = self.forms(pat);
         let choose = |((a, b), (p, form)): ((&Lanes, &Lanes), (Prim, Form))| match form {
@@ -293,13 +281,7 @@ impl Group<'_, '_> {
     }
 
     /// All lanes go the same way.
-    fn together(
-        &mut self,
-        cond: Value,
-        then: &Body,
-        other: &Body,
-        pat: &[Param],
-    ) -> Result<Vec<Lanes>, Unsupported> {
+    fn together(&mut self, cond: Value, then: &Body, other: &Body, pat: &[Param]) -> Result<Vec<Lanes>> {
         let forms = self.forms(pat);
         let (yes, no, join) = (self.e.b.create_block(), self.e.b.create_block(), self.e.b.create_block());
         self.e.b.ins().brif(cond, yes, &[], no, &[]);
@@ -319,13 +301,7 @@ impl Group<'_, '_> {
     }
 
     /// Lanes differ: both bodies run, each for its lanes.
-    fn both_ways(
-        &mut self,
-        cond: Lanes,
-        then: &Body,
-        other: &Body,
-        pat: &[Param],
-    ) -> Result<Vec<Lanes>, Unsupported> {
+    fn both_ways(&mut self, cond: Lanes, then: &Body, other: &Body, pat: &[Param]) -> Result<Vec<Lanes>> {
         let (yes, no) = match self.here.active.clone() {
             Some(active) => (self.both(&active, &cond), self.without(&active, &cond)),
             None if needs_lanes(other) => {
@@ -346,12 +322,7 @@ impl Group<'_, '_> {
     }
 
     /// A body for some lanes; what others get has no meaning. What must not run for none of them does not.
-    fn for_lanes(
-        &mut self,
-        active: Lanes,
-        body: &Body,
-        forms: &[(Prim, Form)],
-    ) -> Result<Vec<Lanes>, Unsupported> {
+    fn for_lanes(&mut self, active: Lanes, body: &Body, forms: &[(Prim, Form)]) -> Result<Vec<Lanes>> {
         if !needs_lanes(body) {
             return self.body(body);
         }
@@ -374,13 +345,8 @@ impl Group<'_, '_> {
         Ok(self.gather_all(&joined, forms, &counts))
     }
 
-    fn repeat(
-        &mut self,
-        params: &[(Param, Atom)],
-        form: &LoopForm,
-        body: &Body,
-        results: &[Param],
-    ) -> Result<Vec<Lanes>, Unsupported> {
+    fn repeat(&mut self, of: Repeat, results: &[Param]) -> Result<Vec<Lanes>> {
+        let Repeat { params, form, body } = of;
         let bodies = match form {
             LoopForm::For { .. } => vec![body],
             LoopForm::While(cond) => vec![cond, body],
@@ -390,8 +356,8 @@ impl Group<'_, '_> {
         let pat: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
         self.e.bound.prims.extend(pat.iter().map(|p| (p.var, p.ty.prim())));
         let forms = self.forms(&pat);
-        let initial: Vec<Lanes> = params.iter().map(|(_, x)| self.atom(x)).collect::<Result<_, _>>()?;
-        let state = State { pat, forms, kept, absorbing: absorbing::of_loop(params, body) };
+        let initial: Vec<Lanes> = params.iter().map(|(_, x)| self.atom(x)).collect::<Result<_>>()?;
+        let state = State { pat, forms, initial, kept, absorbing: absorbing::of_loop(params, body) };
         match form {
             LoopForm::For { index, prim, bound } => {
                 self.e.bound.prims.insert(*index, *prim);
@@ -404,9 +370,9 @@ impl Group<'_, '_> {
                 {
                     self.stay_if_long(&bound, *prim);
                 }
-                self.count(*index, *prim, bound, initial, body, &state)
+                self.count((*index, *prim), bound, body, &state)
             }
-            LoopForm::While(cond) => self.while_loop(cond, initial, body, &state),
+            LoopForm::While(cond) => self.while_loop(cond, body, &state),
         }
     }
 
@@ -420,18 +386,16 @@ impl Group<'_, '_> {
     /// keep what they have.
     fn count(
         &mut self,
-        index: Var,
-        prim: Prim,
+        (index, prim): (Var, Prim),
         bound: Lanes,
-        initial: Vec<Lanes>,
         body: &Body,
         state: &State,
-    ) -> Result<Vec<Lanes>, Unsupported> {
+    ) -> Result<Vec<Lanes>> {
         let zero = self.e.constant(Scalar::zero(prim));
         let less = PrimOp::Cmp(CmpOp::Lt, prim);
         let limit = self.longest.map_or(bound.clone(), Lanes::Same);
         let together = matches!(limit, Lanes::Same(_));
-        let mut looping = Looping::start(self, initial, state);
+        let mut looping = Looping::start(self, state);
         let enter = self.less(less, zero, &limit);
         // So what is added to the counter in an address is computed before.
         let around = self.longest.map(|_| self.e.begin_loop());
@@ -439,7 +403,7 @@ impl Group<'_, '_> {
         let i = looping.extra[0];
         self.bind(index, Lanes::Same(i));
         let inside = self.e.nest.loops;
-        let mut next = looping.iterate(self, body, state)?;
+        let mut next = looping.iterate(self, body)?;
         if self.e.nest.loops > inside {
             self.e.poll();
         }
@@ -448,14 +412,14 @@ impl Group<'_, '_> {
         let mut repeat = self.less(less, next_i, &limit);
         if self.longest.is_some() {
             let running = self.less(less, i, &bound);
-            next = looping.kept(self, &running, next, state);
+            next = looping.kept(self, &running, next);
             // A row that has ended needs no more iterations.
             if state.absorbing.is_some() {
                 repeat = self.both(&repeat, &running);
             }
         }
         let repeat = self.where_not_absorbed(state.absorbing, repeat, &next);
-        let last = looping.end(self, repeat, &[next_i], next, state);
+        let last = looping.end(self, repeat, &[next_i], next);
         self.e.nest.inside = around.unwrap_or(self.e.nest.inside);
         Ok(last)
     }
@@ -482,20 +446,14 @@ impl Group<'_, '_> {
         }
     }
 
-    fn while_loop(
-        &mut self,
-        cond: &Body,
-        initial: Vec<Lanes>,
-        body: &Body,
-        state: &State,
-    ) -> Result<Vec<Lanes>, Unsupported> {
-        self.bind_state(state, &initial);
+    fn while_loop(&mut self, cond: &Body, body: &Body, state: &State) -> Result<Vec<Lanes>> {
+        self.bind_state(state, &state.initial);
         let enter = self.single(cond)?;
-        let mut looping = Looping::start(self, initial, state);
+        let mut looping = Looping::start(self, state);
         // All lanes may enter together, and leave one by one.
         let together = cond.results.iter().all(|a| self.classes.atom(a) == Class::Same);
         looping.enter(self, together, enter, &[]);
-        let next = looping.iterate(self, body, state)?;
+        let next = looping.iterate(self, body)?;
         self.e.nest.loops += 1;
         self.e.poll();
         self.bind_state(state, &next);
@@ -505,10 +463,10 @@ impl Group<'_, '_> {
         }
         let repeat = self.single(cond)?;
         self.here.active = before;
-        Ok(looping.end(self, repeat, &[], next, state))
+        Ok(looping.end(self, repeat, &[], next))
     }
 
-    fn single(&mut self, cond: &Body) -> Result<Lanes, Unsupported> {
+    fn single(&mut self, cond: &Body) -> Result<Lanes> {
         self.body(cond)?.into_iter().next().ok_or_else(|| "a condition without result".into())
     }
 }
@@ -524,6 +482,7 @@ pub struct Row {
 struct State {
     pat: Vec<Param>,
     forms: Vec<(Prim, Form)>,
+    initial: Vec<Lanes>,
     /// Lanes that have finished must keep it.
     kept: Vec<bool>,
     /// The absorbing value of its only variable, if the loop is a disjunction or conjunction.
@@ -531,7 +490,8 @@ struct State {
 }
 
 /// A loop under construction: guarded, tested at the bottom.
-struct Looping {
+struct Looping<'s> {
+    state: &'s State,
     again: Block,
     exit: Block,
     counts: Vec<usize>,
@@ -546,10 +506,11 @@ struct Looping {
     conditional: bool,
 }
 
-impl Looping {
-    fn start(s: &mut Group, initial: Vec<Lanes>, state: &State) -> Looping {
-        let (initial, counts) = s.flatten_all(&initial, &state.forms);
+impl<'s> Looping<'s> {
+    fn start(s: &mut Group, state: &'s State) -> Looping<'s> {
+        let (initial, counts) = s.flatten_all(&state.initial, &state.forms);
         Looping {
+            state,
             again: s.e.b.create_block(),
             exit: s.e.b.create_block(),
             counts,
@@ -583,10 +544,9 @@ impl Looping {
     }
 
     /// The state after an iteration; lanes that have finished keep theirs.
-    fn iterate(&mut self, s: &mut Group, body: &Body, state: &State) -> Result<Vec<Lanes>, Unsupported> {
-        self.current = s.gather_all(&self.initial, &state.forms, &self.counts);
-        let current = self.current.clone();
-        s.bind_state(state, &current);
+    fn iterate(&mut self, s: &mut Group, body: &Body) -> Result<Vec<Lanes>> {
+        self.current = s.gather_all(&self.initial, &self.state.forms, &self.counts);
+        s.bind_state(self.state, &self.current);
         s.here.conditional = true;
         if let Some(running) = &self.running {
             s.here.active = Some(running.clone());
@@ -594,14 +554,14 @@ impl Looping {
         let next = s.body(body)?;
         s.here.active = self.outer.clone();
         match self.running.clone() {
-            Some(running) => Ok(self.kept(s, &running, next, state)),
+            Some(running) => Ok(self.kept(s, &running, next)),
             None => Ok(next),
         }
     }
 
     /// The state after an iteration, in lanes that have not finished; the others keep theirs.
-    fn kept(&self, s: &mut Group, running: &Lanes, next: Vec<Lanes>, state: &State) -> Vec<Lanes> {
-        let lanes = next.into_iter().zip(&self.current).zip(&state.forms).zip(&state.kept);
+    fn kept(&self, s: &mut Group, running: &Lanes, next: Vec<Lanes>) -> Vec<Lanes> {
+        let lanes = next.into_iter().zip(&self.current).zip(&self.state.forms).zip(&self.state.kept);
         lanes
             .map(|(((next, old), (p, form)), kept)| match kept {
                 true => s.blend(running, &next, old, *p, *form == Form::Apart),
@@ -610,14 +570,7 @@ impl Looping {
             .collect()
     }
 
-    fn end(
-        self,
-        s: &mut Group,
-        repeat: Lanes,
-        extra: &[Value],
-        next: Vec<Lanes>,
-        state: &State,
-    ) -> Vec<Lanes> {
+    fn end(self, s: &mut Group, repeat: Lanes, extra: &[Value], next: Vec<Lanes>) -> Vec<Lanes> {
         let repeat = match &self.running {
             Some(running) => s.both(running, &repeat),
             None => repeat,
@@ -627,13 +580,13 @@ impl Looping {
             Some(_) => s.mask(&repeat, Some(super::value::MASK)),
             None => vec![],
         };
-        let (flat, _) = s.flatten_all(&next, &state.forms);
+        let (flat, _) = s.flatten_all(&next, &self.state.forms);
         let following = [extra, &masks, &flat].concat();
         s.e.b.ins().brif(any, self.again, &args(&following), self.exit, &args(&flat));
         s.e.b.switch_to_block(self.exit);
         s.here.conditional = self.conditional;
         let last = s.e.b.block_params(self.exit).to_vec();
-        s.gather_all(&last, &state.forms, &self.counts)
+        s.gather_all(&last, &self.state.forms, &self.counts)
     }
 }
 

@@ -13,7 +13,7 @@
 use super::division::Division;
 use super::interleaved::Interleaved;
 use super::prim;
-use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
+use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Repeat, Stm};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::tuning;
 use par_ir::ty::Atom;
@@ -288,20 +288,16 @@ impl Classes {
                     }
                     new |= self.indices(then) | self.indices(other);
                 }
-                Exp::Loop { params, form, body } => new |= self.loop_indices(params, form, body, &wanted),
+                Exp::Loop { params, form, body } => {
+                    new |= self.loop_indices(Repeat { params, form, body }, &wanted)
+                }
                 _ => {}
             }
         }
         new
     }
 
-    fn loop_indices(
-        &mut self,
-        params: &[(Param, Atom)],
-        form: &LoopForm,
-        body: &Body,
-        wanted: &[bool],
-    ) -> bool {
+    fn loop_indices(&mut self, Repeat { params, form, body }: Repeat, wanted: &[bool]) -> bool {
         let mut new = false;
         for (i, (p, initial)) in params.iter().enumerate() {
             if wanted.get(i) == Some(&true) {

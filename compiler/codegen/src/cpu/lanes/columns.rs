@@ -19,7 +19,7 @@ use super::Group;
 use super::cost::{BYTES, Size, WIDEST};
 use super::interleaved::Rows;
 use super::value::Lanes;
-use crate::cpu::emit::{Base, Unsupported};
+use crate::cpu::emit::{Base, Result};
 use cranelift::prelude::*;
 use par_ir::{Prim, Var, tuning};
 
@@ -128,7 +128,7 @@ impl Group<'_, '_> {
     }
 
     /// The value of a variable that is a column of rows which are loaded as a whole.
-    pub fn interleaved(&mut self, v: Var) -> Result<Option<Lanes>, Unsupported> {
+    pub fn interleaved(&mut self, v: Var) -> Result<Option<Lanes>> {
         let classes = self.classes;
         let Some((number, column)) = classes.interleaved.column(v).filter(|_| self.here.active.is_none())
         else {

@@ -9,7 +9,7 @@ use super::walks::walks;
 use crate::cpu::emit::clif_type;
 use crate::cpu::small_integers::needed;
 use crate::free::for_each_use;
-use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
+use par_ir::core::{At, Body, Exp, LoopForm, Repeat, Stm};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::tuning;
 use par_ir::ty::Atom;
@@ -387,6 +387,11 @@ impl Pricing<'_> {
     }
 
     fn stm(&self, stm: &Stm) -> Cost {
+        match &stm.exp {
+            Exp::If { cond, then, other } => return self.branch(self.classes.atom(cond), then, other),
+            Exp::Loop { params, form, body } => return self.repeat(Repeat { params, form, body }),
+            _ => {}
+        }
         let Some(p) = stm.pat.first() else { return self.without_result(&stm.exp) };
         let n = self.size.lanes;
         let each = self.classes.var(p.var) == Class::Each;
@@ -416,8 +421,6 @@ impl Pricing<'_> {
                 };
                 Cost { group, single: n }
             }
-            Exp::If { cond, then, other } => self.branch(self.classes.atom(cond), then, other),
-            Exp::Loop { params, form, body } => self.repeat(params, form, body),
             Exp::Prim(op, xs) => Cost { group: 1, single: n }.times(weight(*op, xs)),
             _ => Cost { group: 1, single: n },
         }
@@ -434,8 +437,6 @@ impl Pricing<'_> {
     fn without_result(&self, exp: &Exp) -> Cost {
         let single = self.size.lanes;
         match exp {
-            Exp::If { cond, then, other } => self.branch(self.classes.atom(cond), then, other),
-            Exp::Loop { params, form, body } => self.repeat(params, form, body),
             Exp::Update { arr, at, .. } if self.classes.is_private(*arr) && self.are_same(at) => {
                 Cost { group: if self.masked { 4 } else { 2 }, single }
             }
@@ -514,7 +515,8 @@ impl Pricing<'_> {
         }
     }
 
-    fn repeat(&self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Cost {
+    fn repeat(&self, of: Repeat) -> Cost {
+        let Repeat { params, form, body } = of;
         let (together, test) = match form {
             LoopForm::For { bound, .. } => (self.classes.atom(bound) == Class::Same, Cost::default()),
             LoopForm::While(cond) => {
@@ -525,13 +527,13 @@ impl Pricing<'_> {
         let waits = Cost { group: waits, single: waits * self.size.lanes };
         let mut cost = self.inside().body(body).plus(test).plus(waits);
         if !together {
-            cost.group = cost.group * self.waiting(params, form, body) / 16 + body.results.len();
+            cost.group = cost.group * self.waiting(of) / 16 + body.results.len();
         }
         cost.times(tuning::LANES_ITERATIONS)
     }
 
     /// Of 16: how long a loop takes whose lanes end on their own.
-    fn waiting(&self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> usize {
+    fn waiting(&self, Repeat { params, form, body }: Repeat) -> usize {
         let waits_long = waits(params, body) >= tuning::LANES_LONG_WAIT;
         let counted = match form {
             LoopForm::For { .. } => self.classes.goes_apart(body),

@@ -9,7 +9,7 @@
 //! Places are forms: `i + 1 <= n - 1` and `i + 1 < n` have the same one.
 
 use super::affine::Affine;
-use crate::cpu::emit::{Emitter, Unsupported};
+use crate::cpu::emit::{Emitter, Result};
 use crate::cpu::fresh::Fresh;
 use cranelift::prelude::*;
 use par_ir::access::{Access, Facts, Form, Symbol};
@@ -269,7 +269,7 @@ pub struct Places {
 
 impl Emitter<'_> {
     /// True unless a divisor is so small that there would be edges everywhere; none: there is no divisor.
-    pub fn is_seldom(&mut self, edges: &Edges) -> Result<Option<Value>, Unsupported> {
+    pub fn is_seldom(&mut self, edges: &Edges) -> Result<Option<Value>> {
         self.stms(&edges.before)?;
         let mut all = None;
         for divisor in &edges.divisors {
@@ -285,7 +285,7 @@ impl Emitter<'_> {
     }
 
     /// The edges, as seen from the position `at`, which the operands are bound for. Without quotients they are where they are from any position.
-    pub fn places(&mut self, edges: &Edges, at: Value) -> Result<Places, Unsupported> {
+    pub fn places(&mut self, edges: &Edges, at: Value) -> Result<Places> {
         let mut places = Vec::new();
         for (_, place) in &edges.places {
             places.push(self.atom(place)?);
@@ -323,7 +323,7 @@ impl Emitter<'_> {
     }
 
     /// For how many positions a quotient stays what it is.
-    fn left_of_quotient(&mut self, quotient: &Quotient) -> Result<Value, Unsupported> {
+    fn left_of_quotient(&mut self, quotient: &Quotient) -> Result<Value> {
         let (dividend, divisor) = (self.atom(&quotient.dividend)?, self.atom(&quotient.divisor)?);
         let op = if quotient.truncates { BinOp::Rem } else { BinOp::Mod };
         let rest = self.prim(PrimOp::Bin(op, Prim::I64), &[dividend, divisor], quotient.divisor.as_i64());

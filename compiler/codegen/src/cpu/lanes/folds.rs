@@ -17,10 +17,10 @@ use super::operator::{Part, Reduction};
 use super::reduce::{Accumulators, prims};
 use super::{Group, Plan, is_pure};
 use crate::cpu::absorbing;
-use crate::cpu::emit::{Emitter, Unsupported};
+use crate::cpu::emit::{Emitter, Ends, Iteration, Result, Values};
 use crate::cpu::fresh::Fresh;
 use cranelift::prelude::*;
-use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Schedule, Stm};
+use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Repeat, Schedule, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind};
 use par_ir::prim::{BinOp, PrimOp};
@@ -40,13 +40,8 @@ pub struct Folds {
 }
 
 /// How a loop's iterations are done in groups, if that is right and pays.
-pub fn folds(
-    params: &[(Param, Atom)],
-    form: &LoopForm,
-    body: &Body,
-    fresh: &Fresh,
-    width: usize,
-) -> Option<Folds> {
+pub fn folds(of: Repeat, fresh: &Fresh, width: usize) -> Option<Folds> {
+    let Repeat { params, form, body } = of;
     let LoopForm::For { index, prim: Prim::I64, .. } = form else { return None };
     if params.is_empty() || params.iter().any(|(p, _)| !p.ty.is_scalar()) || !is_pure(body) {
         return None;
@@ -88,7 +83,7 @@ pub fn along_rows(kernel: &Kernel, fresh: &Fresh) -> bool {
         bound.as_i64().is_none_or(|n| n >= tuning::LANES_ROW)
             && reads.iter().any(pays)
             && !reads.iter().any(loses)
-            && folds(params, form, body, fresh, BYTES).is_some()
+            && folds(Repeat { params, form, body }, fresh, BYTES).is_some()
     };
     let has_loop = kernel.body.stms.iter().any(|s| matches!(s.exp, Exp::Loop { .. }));
     matches!(kernel.kind, KernelKind::Map(_)) && has_loop && kernel.body.stms.iter().all(is_along)
@@ -128,12 +123,10 @@ fn split(params: &[(Param, Atom)], index: Var, body: &Body, fresh: &Fresh) -> Op
         let at = op.iter().position(|s| Atom::Var(s.pat[0].var) == *result)?;
         let Exp::Prim(PrimOp::Bin(..) | PrimOp::Select(_), xs) = &op[at].exp else { return None };
         let (a, b) = (xs[xs.len() - 2], xs[xs.len() - 1]);
-        let x = if a == p.var.into() {
-            b
-        } else if b == p.var.into() {
-            a
-        } else {
-            return None;
+        let x = match Atom::Var(p.var) {
+            state if state == a => b,
+            state if state == b => a,
+            _ => return None,
         };
         x.var().is_none_or(|v| !state.contains(&v)).then_some((at, x))
     };
@@ -171,10 +164,10 @@ impl<'a> Emitter<'a> {
     pub fn fold_iterations(
         &mut self,
         folds: &Folds,
-        (start, end): (Value, Value),
+        (start, end): Ends,
         state: &[Value],
-        single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported> + Copy,
-    ) -> Result<(Value, Vec<Value>), Unsupported> {
+        single: impl Iteration<Self> + Copy,
+    ) -> Result<(Value, Values)> {
         let Folds { index, plan, reduction, prims } = folds;
         let identities = self.identities(plan, reduction, state);
         self.groups(

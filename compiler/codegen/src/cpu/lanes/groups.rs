@@ -2,7 +2,7 @@
 
 use super::operator::Reduction;
 use super::{Group, Here, Kept, Leaving, Machine, Plan, State};
-use crate::cpu::emit::{Emitter, Unsupported, args};
+use crate::cpu::emit::{Emitter, Ends, Iteration, Result, Values, args};
 use cranelift::prelude::*;
 use par_ir::{Atom, tuning};
 
@@ -13,12 +13,12 @@ impl<'a> Emitter<'a> {
     pub fn groups(
         &mut self,
         plan: &Plan,
-        (start, end): (Value, Value),
+        (start, end): Ends,
         (in_lanes, state): (&[Value], &[Value]),
-        group: impl Fn(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State, Unsupported>,
-        single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-        finish: impl FnOnce(&mut Group<'_, 'a>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<(Value, Vec<Value>), Unsupported> {
+        group: impl Fn(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State>,
+        single: impl Iteration<Self>,
+        finish: impl FnOnce(&mut Group<'_, 'a>, &[Value], &[Value]) -> Result<Values>,
+    ) -> Result<(Value, Values)> {
         let limit = self.limit(plan, start, end)?;
         let [again, alone, next, done, after] = [(); 5].map(|()| self.b.create_block());
         let split = in_lanes.len();
@@ -77,9 +77,9 @@ impl<'a> Emitter<'a> {
         plan: &Plan,
         (start, here, split): (Value, &[Value], usize),
         [alone, next]: [Block; 2],
-        group: impl Fn(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State, Unsupported>,
-        single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<bool, Unsupported> {
+        group: impl Fn(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State>,
+        single: impl Iteration<Self>,
+    ) -> Result<bool> {
         let (n, inside) = (plan.positions(), self.nest.loops);
         let (pos, lanes_here, state_here) = (here[0], &here[1..=split], &here[1 + split..]);
         let mut lanes = self.lanes(plan, alone);
@@ -95,7 +95,7 @@ impl<'a> Emitter<'a> {
             self.b.set_cold_block(alone);
             let may_shift = split == 0 && plan.least() == 1;
             let stop = self.resumption(pos, start, n, may_shift);
-            (stop, self.counted(IntCC::SignedLessThan, pos, stop, state_here, single)?)
+            (stop, self.counted((pos, stop), state_here, single)?)
         } else {
             // Nothing comes here.
             (pos, state_here.to_vec())
@@ -129,8 +129,8 @@ impl<'a> Emitter<'a> {
         end: Value,
         before: &[Value],
         split: usize,
-        group: impl Fn(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State, Unsupported>,
-    ) -> Result<Vec<Value>, Unsupported> {
+        group: impl Fn(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State>,
+    ) -> Result<Values> {
         let [some, alone, after] = [(); 3].map(|()| self.b.create_block());
         let joined = self.params_like(after, before);
         let count = self.b.ins().isub(end, before[0]);
@@ -202,7 +202,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Groups begin below this position: none, if parts are too large, or if what divides positions is so short that they would leave all the time.
-    fn limit(&mut self, plan: &Plan, start: Value, end: Value) -> Result<Value, Unsupported> {
+    fn limit(&mut self, plan: &Plan, start: Value, end: Value) -> Result<Value> {
         let mut limit = self.b.ins().iadd_imm_s(end, 1 - plan.positions());
         if plan.least() > 1 {
             let last = self.b.ins().iadd_imm_s(end, -plan.least() * plan.positions());

@@ -19,11 +19,11 @@ use super::affine::Affine;
 use super::class::Classes;
 use super::cost::Setting;
 use super::{Group, Plan, State, cost, is_pure};
-use crate::cpu::emit::{Emitter, Unsupported};
+use crate::cpu::emit::{Emitter, Ends, Iteration, Result};
 use crate::cpu::fresh::Fresh;
 use cranelift::prelude::*;
 use par_ir::access::{Access, Facts};
-use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
+use par_ir::core::{At, Body, Exp, LoopForm, Repeat, Stm};
 use par_ir::ty::Atom;
 use par_ir::visit::Code;
 use par_ir::{Prim, Var};
@@ -50,13 +50,8 @@ struct Read {
 }
 
 /// How a loop's iterations are done in groups, if that is right and pays.
-pub fn iterations(
-    params: &[(Param, Atom)],
-    form: &LoopForm,
-    body: &Body,
-    fresh: &Fresh,
-    width: usize,
-) -> Option<Iterations> {
+pub fn iterations(of: Repeat, fresh: &Fresh, width: usize) -> Option<Iterations> {
+    let Repeat { params, form, body } = of;
     let LoopForm::For { index, prim: Prim::I64, .. } = form else { return None };
     if params.is_empty() || params.iter().any(|(p, _)| p.ty.is_scalar()) {
         return None;
@@ -129,9 +124,9 @@ impl Emitter<'_> {
     pub fn iterations(
         &mut self,
         iterations: &Iterations,
-        (start, end): (Value, Value),
-        single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported> + Copy,
-    ) -> Result<Value, Unsupported> {
+        (start, end): Ends,
+        single: impl Iteration<Self> + Copy,
+    ) -> Result<Value> {
         let limit = match self.may_group(iterations, start, end)? {
             Some(may) => self.b.ins().select(may, end, start),
             None => end,
@@ -147,12 +142,7 @@ impl Emitter<'_> {
     }
 
     /// Run-time condition: iterations are independent, since none reads an element that an earlier one writes. None if that is known.
-    fn may_group(
-        &mut self,
-        iterations: &Iterations,
-        start: Value,
-        end: Value,
-    ) -> Result<Option<Value>, Unsupported> {
+    fn may_group(&mut self, iterations: &Iterations, start: Value, end: Value) -> Result<Option<Value>> {
         if iterations.reads.is_empty() {
             return Ok(None);
         }
@@ -173,10 +163,7 @@ impl Emitter<'_> {
                 (below, self.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, from, write))
             };
             let apart = self.b.ins().bor(below, above);
-            all = Some(match all {
-                Some(others) => self.b.ins().band(others, apart),
-                None => apart,
-            });
+            all = Some(all.map_or(apart, |others| self.b.ins().band(others, apart)));
         }
         Ok(all)
     }
@@ -184,7 +171,7 @@ impl Emitter<'_> {
 
 impl Group<'_, '_> {
     /// The iterations from `i` on.
-    fn iteration(&mut self, iterations: &Iterations, i: Value) -> Result<State, Unsupported> {
+    fn iteration(&mut self, iterations: &Iterations, i: Value) -> Result<State> {
         let results = self.results(iterations.index, i, self.step)?;
         for (array, update) in iterations.arrays.iter().zip(results.chunks_exact(2)) {
             let base = self.e.bound.arrays[array];

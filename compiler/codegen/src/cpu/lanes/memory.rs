@@ -4,7 +4,7 @@ use super::Group;
 use super::cost::{BYTES, gathers, width};
 use super::value::{Form, Lanes, int_of, vector_of};
 use crate::cpu::convert::bits;
-use crate::cpu::emit::{Base, Emitter, Unsupported, args, clif_type, input, output};
+use crate::cpu::emit::{Base, Emitter, Result, args, clif_type, input, output};
 use crate::cpu::half;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::MemFlagsData;
@@ -16,7 +16,7 @@ const PAGE: i64 = 1 << 12;
 
 impl Group<'_, '_> {
     /// The elements at an index that differs between lanes.
-    pub fn gather(&mut self, arr: Var, index: &Atom, apart: bool) -> Result<Lanes, Unsupported> {
+    pub fn gather(&mut self, arr: Var, index: &Atom, apart: bool) -> Result<Lanes> {
         let base = *self.e.bound.arrays.get(&arr).ok_or_else(|| format!("array v_{} is not bound", arr.0))?;
         let index = self.index(index)?;
         Ok(self.gather_from(base, index, apart))
@@ -52,7 +52,7 @@ impl Group<'_, '_> {
     }
 
     /// An index; those of 32 bits stay so in registers only.
-    fn index(&mut self, index: &Atom) -> Result<Lanes, Unsupported> {
+    fn index(&mut self, index: &Atom) -> Result<Lanes> {
         let index = self.atom(index)?;
         let is_short = |s: &Self, x: &Value| s.e.b.func.dfg.value_type(*x) == types::I32;
         Ok(match index {
@@ -189,7 +189,7 @@ impl Group<'_, '_> {
             e.store(copy, lane, x);
             Ok(vec![])
         };
-        self.e.counted(IntCC::SignedLessThan, zero, count, &[], each).expect("elements are copied");
+        self.e.counted((zero, count), &[], each).expect("elements are copied");
         self.e.nest.loops = loops;
         self.load_row(copy, zero)
     }

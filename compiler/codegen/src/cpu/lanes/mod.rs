@@ -56,7 +56,7 @@ mod walks;
 mod whole;
 
 use super::absorbing;
-use super::emit::{Base, Emitter, Unsupported};
+use super::emit::{Base, Emitter, Result};
 use super::kernel::KernelInfo;
 use super::loops::has_loop;
 use crate::free::for_each_use;
@@ -452,13 +452,13 @@ impl Group<'_, '_> {
     }
 
     /// The results of a kernel's body at the positions from `pos`.
-    pub fn elements(&mut self, kernel: &Kernel, pos: Value) -> Result<Vec<Lanes>, Unsupported> {
+    pub fn elements(&mut self, kernel: &Kernel, pos: Value) -> Result<Vec<Lanes>> {
         self.e.exits.pos = pos.into();
         self.results(kernel.pos, pos, self.step)
     }
 
     /// The results of the body for the values of `pos` from `first` on.
-    fn results(&mut self, pos: Var, first: Value, step: i64) -> Result<Vec<Lanes>, Unsupported> {
+    fn results(&mut self, pos: Var, first: Value, step: i64) -> Result<Vec<Lanes>> {
         self.kept.values.insert(pos, Lanes::Steps(first, step));
         let body = self.body;
         self.stms(&body.stms)?;
@@ -486,10 +486,7 @@ impl Group<'_, '_> {
     /// Leaves the group unless the flag is set.
     pub fn stay_if(&mut self, flag: Value) {
         assert!(!self.leaving.has_stored, "a group is left that has updated what it reads");
-        let on = self.e.b.create_block();
-        let alone = self.alone;
         self.leaving.leaves = true;
-        self.e.b.ins().brif(flag, on, &[], alone, &[]);
-        self.e.b.switch_to_block(on);
+        self.e.go_on_if(flag, self.alone, &[]);
     }
 }

@@ -3,7 +3,7 @@
 use super::Group;
 use super::private::{Parts, Private};
 use super::value::Lanes;
-use crate::cpu::emit::{Base, Emitter, Unsupported, args};
+use crate::cpu::emit::{Base, Emitter, Result, args};
 use cranelift::prelude::*;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::{Prim, tuning};
@@ -24,7 +24,7 @@ const ALIGNMENT: i64 = 64;
 
 impl Group<'_, '_> {
     /// Fetches the parts of the positions from `pos` of arrays with these lengths. The group is left if one ends before the last part does.
-    pub fn fetch_parts(&mut self, parts: &Parts, pos: Value, lengths: &[Value]) -> Result<(), Unsupported> {
+    pub fn fetch_parts(&mut self, parts: &Parts, pos: Value, lengths: &[Value]) -> Result {
         self.leaving.must_stay = parts.stays;
         let mut room = None;
         for (p, len) in parts.arrays.iter().zip(lengths) {
@@ -254,7 +254,7 @@ impl Group<'_, '_> {
 
 impl Emitter<'_> {
     /// Run-time condition, before the first group: parts whose sizes are no constants have elements, and fit into the memory that they share. None if there are none.
-    pub fn parts_fit(&mut self, parts: &Parts, lanes: usize) -> Result<Option<Value>, Unsupported> {
+    pub fn parts_fit(&mut self, parts: &Parts, lanes: usize) -> Result<Option<Value>> {
         self.stms(&parts.sizes)?;
         let (mut all, mut taken) = (None, self.i64(0));
         for (p, size) in parts.transposed().filter(|(_, size)| size.as_i64().is_none()) {
@@ -262,10 +262,7 @@ impl Emitter<'_> {
             let has_some = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThan, part, 0);
             let bytes = self.bytes_of(part, p, lanes);
             taken = self.b.ins().iadd(taken, bytes);
-            all = Some(match all {
-                Some(others) => self.b.ins().band(others, has_some),
-                None => has_some,
-            });
+            all = Some(all.map_or(has_some, |others| self.b.ins().band(others, has_some)));
         }
         Ok(all.map(|all| {
             let fits = self.b.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, taken, tuning::LANES_ROOM);

@@ -27,7 +27,7 @@ use super::stays;
 use crate::cpu::fresh::Fresh;
 use crate::free::for_each_use;
 use par_ir::access::{Access, Emit, Facts, Form, Symbol};
-use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
+use par_ir::core::{At, Body, Exp, LoopForm, Param, Repeat, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::ty::{Atom, Type};
@@ -314,7 +314,7 @@ impl Places {
                 self.name(&stm.pat, &then.results)?;
                 Exp::If { cond: *cond, then: arms.0, other: arms.1 }
             }
-            Exp::Loop { params, form, body } => self.repeat(&stm.pat, params, form, body)?,
+            Exp::Loop { params, form, body } => self.repeat(&stm.pat, Repeat { params, form, body })?,
             Exp::Prim(..) | Exp::Atom(_) | Exp::Check { .. } => stm.exp.clone(),
             _ => return None,
         };
@@ -322,13 +322,7 @@ impl Places {
         Some(Some(Stm { pat, exp, span: stm.span }))
     }
 
-    fn repeat(
-        &mut self,
-        pat: &[Param],
-        params: &[(Param, Atom)],
-        form: &LoopForm,
-        body: &Body,
-    ) -> Option<Exp> {
+    fn repeat(&mut self, pat: &[Param], Repeat { params, form, body }: Repeat) -> Option<Exp> {
         let (state, initial): (Vec<Param>, Vec<Atom>) = params.iter().cloned().unzip();
         self.name(&state, &initial)?;
         self.name(pat, &initial)?;

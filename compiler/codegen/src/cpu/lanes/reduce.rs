@@ -4,7 +4,7 @@ use super::Group;
 use super::operator::{Keep, Kept, Part, Reduction, Together};
 use super::prim::has_form;
 use super::value::{Form, Lanes, lane_bytes};
-use crate::cpu::emit::{Unsupported, args};
+use crate::cpu::emit::{Result, Values, args};
 use cranelift::prelude::*;
 use par_ir::core::{Exp, Lambda, Param};
 use par_ir::flat::Kernel;
@@ -132,7 +132,7 @@ impl Group<'_, '_> {
         pos: Value,
         acc: Accumulators,
         store: impl Fn(&mut Self, &[Lanes]),
-    ) -> Result<Vec<Value>, Unsupported> {
+    ) -> Result<Values> {
         let mut xs = self.elements(kernel, pos)?;
         let rest = xs.split_off(acc.scalars.len().min(xs.len()));
         let next = self.reduced(reduction, xs, &acc)?;
@@ -141,12 +141,7 @@ impl Group<'_, '_> {
     }
 
     /// The accumulators after these elements.
-    pub fn reduced(
-        &mut self,
-        reduction: &Reduction,
-        xs: Vec<Lanes>,
-        acc: &Accumulators,
-    ) -> Result<Vec<Value>, Unsupported> {
+    pub fn reduced(&mut self, reduction: &Reduction, xs: Vec<Lanes>, acc: &Accumulators) -> Result<Values> {
         for part in &reduction.parts {
             if let Part::Kept(kept) = part {
                 self.stay_if_kept(kept, acc.scalars, &xs)?;
@@ -156,12 +151,7 @@ impl Group<'_, '_> {
     }
 
     /// The accumulators in lanes after one more element in each.
-    fn accumulate(
-        &mut self,
-        reduction: &Reduction,
-        mut regs: &[Value],
-        xs: &[Lanes],
-    ) -> Result<Vec<Value>, Unsupported> {
+    fn accumulate(&mut self, reduction: &Reduction, mut regs: &[Value], xs: &[Lanes]) -> Result<Values> {
         let mut next = Vec::new();
         for part in &reduction.parts {
             match part {
@@ -198,11 +188,7 @@ impl Group<'_, '_> {
     }
 
     /// An operator on lanes.
-    pub fn combined(
-        &mut self,
-        op: &Lambda,
-        operands: impl Iterator<Item = Lanes>,
-    ) -> Result<Vec<Lanes>, Unsupported> {
+    pub fn combined(&mut self, op: &Lambda, operands: impl Iterator<Item = Lanes>) -> Result<Vec<Lanes>> {
         self.bind_params(&op.params, operands);
         self.stms(&op.body.stms)?;
         op.body.results.iter().map(|a| self.atom(a)).collect()
@@ -216,7 +202,7 @@ impl Group<'_, '_> {
     }
 
     /// Leaves the group unless elements leave an accumulator as it is. What is cheap and mostly enough is asked first.
-    fn stay_if_kept(&mut self, kept: &Kept, acc: &[Value], xs: &[Lanes]) -> Result<(), Unsupported> {
+    fn stay_if_kept(&mut self, kept: &Kept, acc: &[Value], xs: &[Lanes]) -> Result {
         let acc = some(acc, &kept.components).into_iter().map(Lanes::Same);
         self.bind_params(&kept.params, acc.chain(some(xs, &kept.components)));
         let on = self.e.b.create_block();
@@ -241,7 +227,7 @@ impl Group<'_, '_> {
     }
 
     /// Where a condition holds; none if everywhere.
-    fn holds(&mut self, keep: &Keep) -> Result<Option<Lanes>, Unsupported> {
+    fn holds(&mut self, keep: &Keep) -> Result<Option<Lanes>> {
         Ok(Some(match keep {
             Keep::Always | Keep::Never => return Ok(None),
             Keep::Flag(v, value) => {
@@ -270,7 +256,7 @@ impl Group<'_, '_> {
         pos: Value,
         identities: &[Value],
         state: &[Value],
-    ) -> Result<Vec<Value>, Unsupported> {
+    ) -> Result<Values> {
         let (again, exit) = (self.e.b.create_block(), self.e.b.create_block());
         let first = [&[pos], identities].concat();
         let here = self.e.params_like(again, &first);
@@ -289,12 +275,7 @@ impl Group<'_, '_> {
     }
 
     /// The scalar accumulators with those of the lanes; `into` has the types of those.
-    pub fn fold(
-        &mut self,
-        reduction: &Reduction,
-        into: &[Prim],
-        acc: Accumulators,
-    ) -> Result<Vec<Value>, Unsupported> {
+    pub fn fold(&mut self, reduction: &Reduction, into: &[Prim], acc: Accumulators) -> Result<Values> {
         let (mut results, mut regs) = (acc.scalars.to_vec(), acc.lanes);
         for part in &reduction.parts {
             match part {
@@ -325,12 +306,7 @@ impl Group<'_, '_> {
     }
 
     /// The lanes of components in their order, after what comes before them.
-    fn fold_together(
-        &mut self,
-        t: &Together,
-        xs: &[Lanes],
-        acc: Vec<Value>,
-    ) -> Result<Vec<Value>, Unsupported> {
+    fn fold_together(&mut self, t: &Together, xs: &[Lanes], acc: Vec<Value>) -> Result<Values> {
         let columns: Vec<Vec<Value>> = xs.iter().zip(prims(&t.op)).map(|(x, p)| self.apart(x, p)).collect();
         let lane = |l: usize| columns.iter().map(|c| c[l]).collect::<Vec<_>>();
         let mut lanes: Vec<Vec<Value>> = (0..self.lanes).map(lane).collect();
@@ -339,7 +315,7 @@ impl Group<'_, '_> {
                 [a, b] => self.e.lambda(&t.op, &[&a[..], b].concat()),
                 c => Ok(c[0].clone()),
             };
-            lanes = lanes.chunks(2).map(pair).collect::<Result<_, _>>()?;
+            lanes = lanes.chunks(2).map(pair).collect::<Result<_>>()?;
         }
         self.e.lambda(&t.op, &[&acc[..], &lanes[0]].concat())
     }

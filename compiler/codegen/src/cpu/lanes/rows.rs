@@ -18,7 +18,7 @@ use super::class::{Classes, Indices};
 use super::cost::{self, BYTES};
 use super::operator::{Reduction, straightened};
 use super::{Group, Plan, is_pure};
-use crate::cpu::emit::{Base, input};
+use crate::cpu::emit::{Base, Ends, input};
 use crate::cpu::fresh::Fresh;
 use crate::cpu::small_integers::needed;
 use cranelift::prelude::*;
@@ -187,7 +187,7 @@ pub fn plan(rows: &Rows, in_groups: bool, width: usize) -> Option<RowPlan> {
 impl Group<'_, '_> {
     /// Leaves the group unless its rows, from `row` on, are between two positions, those that lanes read on to as well, and are short, or about as long
     /// as the longest one.
-    pub fn stay_with_rows(&mut self, rows: &RowPlan, offsets: Base, row: Value, (lo, hi): (Value, Value)) {
+    pub fn stay_with_rows(&mut self, rows: &RowPlan, offsets: Base, row: Value, (lo, hi): Ends) {
         let at = self.e.element(offsets, row);
         self.stay_if_few(rows, at);
         let bounds: Vec<Value> =

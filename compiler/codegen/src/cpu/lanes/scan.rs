@@ -16,7 +16,7 @@ use super::operator::straightened;
 use super::reduce::prims;
 use super::value::{Form, Lanes, lane_bytes};
 use super::{Group, Plan, is_pure};
-use crate::cpu::emit::Unsupported;
+use crate::cpu::emit::Result;
 use crate::cpu::kernel::KernelInfo;
 use cranelift::prelude::*;
 use par_ir::Prim;
@@ -73,7 +73,7 @@ impl Group<'_, '_> {
         scanning: &Scanning,
         kernel: &Kernel,
         pos: Value,
-    ) -> Result<(Vec<Lanes>, Vec<Lanes>), Unsupported> {
+    ) -> Result<(Vec<Lanes>, Vec<Lanes>)> {
         let prims = prims(&scanning.op);
         let mut xs = self.elements(kernel, pos)?;
         let rest = xs.split_off(prims.len().min(xs.len()));
@@ -91,7 +91,7 @@ impl Group<'_, '_> {
     }
 
     /// Every second stretch of `distance` lanes combined with the last of the stretch before it.
-    fn doubled(&mut self, op: &Lambda, xs: &[Lanes], distance: usize) -> Result<Vec<Lanes>, Unsupported> {
+    fn doubled(&mut self, op: &Lambda, xs: &[Lanes], distance: usize) -> Result<Vec<Lanes>> {
         let is_second = |lane: usize| lane & distance != 0;
         let before = |lane: usize| match is_second(lane) {
             true => lane / (2 * distance) * 2 * distance + distance - 1,
@@ -136,7 +136,7 @@ impl Group<'_, '_> {
         state: &[Value],
         xs: &[Lanes],
         exclusive: bool,
-    ) -> Result<Vec<Lanes>, Unsupported> {
+    ) -> Result<Vec<Lanes>> {
         let before = state.iter().map(|x| Lanes::Same(*x));
         let prims = prims(&scanning.op);
         let prefixes = self.combined(&scanning.op, before.chain(xs.iter().cloned()))?;

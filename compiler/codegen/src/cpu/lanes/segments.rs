@@ -25,13 +25,13 @@
 use super::clamps::Clamps;
 use super::edges::Edges;
 use super::{iterations, plan};
-use crate::cpu::emit::{Emitter, Unsupported, args};
+use crate::cpu::emit::{Emitter, Ends, Result, args};
 use crate::cpu::fresh::Fresh;
 use crate::cpu::kernel::KernelInfo;
 use crate::free::for_each_use;
 use cranelift::prelude::*;
 use par_ir::access::Facts;
-use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::core::{Body, Exp, LoopForm, Repeat, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
@@ -109,16 +109,17 @@ impl Segments {
     }
 
     /// Of a loop that updates arrays and whose iterations are done in groups.
-    pub fn of_loop(e: &Emitter, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Option<Segments> {
-        let LoopForm::For { index, prim: Prim::I64, .. } = form else { return None };
+    pub fn of_loop(e: &Emitter, of: Repeat) -> Option<Segments> {
+        let LoopForm::For { index, prim: Prim::I64, .. } = of.form else { return None };
+        let params = of.params;
         if params.is_empty() || params.iter().any(|(p, _)| p.ty.is_scalar()) {
             return None;
         }
         let place = |v: &Var| e.bound.arrays.get(v).map(|a| a.address);
         let written: HashSet<Option<Value>> = params.iter().map(|(p, _)| place(&p.var)).collect();
         let is_fixed = |v: Var| place(&v).is_some_and(|a| !written.contains(&Some(a)));
-        Segments::new(*index, (e.fresh, e.facts), body, &is_fixed, &|body| {
-            iterations(params, form, body, e.fresh, e.width).is_some()
+        Segments::new(*index, (e.fresh, e.facts), of.body, &is_fixed, &|body| {
+            iterations(Repeat { body, ..of }, e.fresh, e.width).is_some()
         })
     }
 
@@ -433,55 +434,50 @@ fn length(body: &Body) -> usize {
 }
 
 /// Code for segments that is being made.
-struct Run<'p> {
+struct Run<'p, 'a> {
     segments: &'p Segments,
     /// Does all positions in one segment.
     short: Block,
+    straight: Straight<'p, 'a>,
 }
 
 /// Code for a body at the positions of a range; in groups or not.
-type Straight<'f, 'a> =
-    &'f mut dyn FnMut(&mut Emitter<'a>, &Body, (Value, Value), bool) -> Result<(), Unsupported>;
+type Straight<'f, 'a> = &'f mut dyn FnMut(&mut Emitter<'a>, &Body, Ends, bool) -> Result;
 
 impl<'a> Emitter<'a> {
     /// All positions from `start` to `end`, in segments.
     pub fn segments(
         &mut self,
         segments: &Segments,
-        (start, end): (Value, Value),
+        (start, end): Ends,
         straight: Straight<'_, 'a>,
-    ) -> Result<Vec<Value>, Unsupported> {
+    ) -> Result {
         let (long, short, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         let count = self.b.ins().isub(end, start);
         let is_long = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, count, segments.least());
         self.b.ins().brif(is_long, long, &[], short, &[]);
         self.b.switch_to_block(long);
-        self.case(&Run { segments, short }, &segments.case, (start, end), straight)?;
+        let mut run = Run { segments, short, straight };
+        self.case(&mut run, &segments.case, (start, end))?;
         self.b.ins().jump(done, &[]);
         self.b.switch_to_block(short);
-        straight(self, &segments.whole, (start, end), false)?;
+        (run.straight)(self, &segments.whole, (start, end), false)?;
         self.b.ins().jump(done, &[]);
         self.b.switch_to_block(done);
-        Ok(vec![])
+        Ok(())
     }
 
     /// What is done at the positions from `start` on; there are some.
-    fn case(
-        &mut self,
-        run: &Run,
-        case: &Case,
-        (start, end): (Value, Value),
-        straight: Straight<'_, 'a>,
-    ) -> Result<(), Unsupported> {
+    fn case(&mut self, run: &mut Run<'_, 'a>, case: &Case, (start, end): Ends) -> Result {
         if run.segments.is_map {
             self.exits.pos = start.into();
         }
         self.bound.scalars.insert(run.segments.pos, start);
         self.stms(&case.before)?;
         match &case.then {
-            Then::Straight(body) => straight(self, body, (start, end), true),
-            Then::Singly(body) => straight(self, body, (start, end), false),
-            Then::Edges(edges, case) => self.between_edges(run, edges, case, (start, end), straight),
+            Then::Straight(body) => (run.straight)(self, body, (start, end), true),
+            Then::Singly(body) => (run.straight)(self, body, (start, end), false),
+            Then::Edges(edges, case) => self.between_edges(run, edges, case, (start, end)),
             Then::Pieces(edges, pieces) => {
                 self.stms(edges.operands())?;
                 if let Some(any_large) = self.places(edges, start)?.any_large {
@@ -489,7 +485,7 @@ impl<'a> Emitter<'a> {
                     self.b.ins().brif(any_large, run.short, &[], on, &[]);
                     self.b.switch_to_block(on);
                 }
-                self.pieces(run, pieces, (start, end), straight)
+                self.pieces(run, pieces, (start, end))
             }
             Then::Choice(cond, cases) => {
                 let cond = self.atom(cond)?;
@@ -501,7 +497,7 @@ impl<'a> Emitter<'a> {
                 for (block, case) in [yes, no].into_iter().zip(cases.iter()) {
                     self.bound.scalars.clone_from(&scalars);
                     self.b.switch_to_block(block);
-                    self.case(run, case, (start, end), straight)?;
+                    self.case(run, case, (start, end))?;
                     self.b.ins().jump(join, &[]);
                 }
                 self.b.switch_to_block(join);
@@ -511,20 +507,14 @@ impl<'a> Emitter<'a> {
     }
 
     /// One segment after the other; the operands of the comparisons are bound for the first position.
-    fn pieces(
-        &mut self,
-        run: &Run,
-        pieces: &Pieces,
-        (start, end): (Value, Value),
-        straight: Straight<'_, 'a>,
-    ) -> Result<(), Unsupported> {
+    fn pieces(&mut self, run: &mut Run<'_, 'a>, pieces: &Pieces, (start, end): Ends) -> Result {
         match pieces {
             Pieces::Two(place, parts) => {
                 let place = self.atom(place)?;
                 let place = self.b.ins().smax(place, start);
                 let place = self.b.ins().smin(place, end);
-                self.pieces(run, &parts[0], (start, place), straight)?;
-                self.pieces(run, &parts[1], (place, end), straight)
+                self.pieces(run, &parts[0], (start, place))?;
+                self.pieces(run, &parts[1], (place, end))
             }
             Pieces::One(case) => {
                 let (some, done) = (self.b.create_block(), self.b.create_block());
@@ -532,7 +522,7 @@ impl<'a> Emitter<'a> {
                 self.b.ins().brif(is_some, some, &[], done, &[]);
                 self.b.switch_to_block(some);
                 let scalars = self.bound.scalars.clone();
-                self.case(run, case, (start, end), straight)?;
+                self.case(run, case, (start, end))?;
                 self.bound.scalars = scalars;
                 self.b.ins().jump(done, &[]);
                 self.b.switch_to_block(done);
@@ -543,16 +533,13 @@ impl<'a> Emitter<'a> {
 
     fn between_edges(
         &mut self,
-        run: &Run,
+        run: &mut Run<'_, 'a>,
         edges: &Edges,
         case: &Case,
-        (start, end): (Value, Value),
-        straight: Straight<'_, 'a>,
-    ) -> Result<(), Unsupported> {
+        (start, end): Ends,
+    ) -> Result {
         if let Some(is_seldom) = self.is_seldom(edges)? {
-            let on = self.b.create_block();
-            self.b.ins().brif(is_seldom, on, &[], run.short, &[]);
-            self.b.switch_to_block(on);
+            self.go_on_if(is_seldom, run.short, &[]);
         }
         let before = match edges.divides() {
             true => None,
@@ -572,7 +559,7 @@ impl<'a> Emitter<'a> {
             None => self.places(edges, at)?,
         };
         let stop = self.next_edge(&places, at, end);
-        self.case(run, case, (at, stop), straight)?;
+        self.case(run, case, (at, stop))?;
         self.nest.loops += 1;
         let repeat = self.b.ins().icmp(IntCC::SignedLessThan, stop, end);
         self.b.ins().brif(repeat, again, &args(&[stop]), done, &[]);

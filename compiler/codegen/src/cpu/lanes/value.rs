@@ -309,27 +309,22 @@ impl Group<'_, '_> {
 
     /// Both masks.
     pub fn both(&mut self, a: &Lanes, b: &Lanes) -> Lanes {
-        Lanes::Vector(self.combine_masks(a, b, |s, a, b| s.e.b.ins().band(a, b)))
+        self.combine_masks(a, b, |s, a, b| s.e.b.ins().band(a, b))
     }
 
     /// One mask or the other.
     pub fn either(&mut self, a: &Lanes, b: &Lanes) -> Lanes {
-        Lanes::Vector(self.combine_masks(a, b, |s, a, b| s.e.b.ins().bor(a, b)))
+        self.combine_masks(a, b, |s, a, b| s.e.b.ins().bor(a, b))
     }
 
     /// The first mask without the second.
     pub fn without(&mut self, a: &Lanes, b: &Lanes) -> Lanes {
-        Lanes::Vector(self.combine_masks(a, b, |s, a, b| s.e.b.ins().band_not(a, b)))
+        self.combine_masks(a, b, |s, a, b| s.e.b.ins().band_not(a, b))
     }
 
-    fn combine_masks(
-        &mut self,
-        a: &Lanes,
-        b: &Lanes,
-        code: impl Fn(&mut Self, Value, Value) -> Value,
-    ) -> Vec<Value> {
+    fn combine_masks(&mut self, a: &Lanes, b: &Lanes, code: fn(&mut Self, Value, Value) -> Value) -> Lanes {
         let (a, b) = (self.mask(a, Some(MASK)), self.mask(b, Some(MASK)));
-        a.into_iter().zip(b).map(|(a, b)| code(self, a, b)).collect()
+        Lanes::Vector(a.into_iter().zip(b).map(|(a, b)| code(self, a, b)).collect())
     }
 
     /// Whether a bool holds in any lane.

@@ -1,24 +1,17 @@
 //! Loads, stores and calls.
 
 use super::codes;
-use super::inst::{Address, Inst, Source, Step, View, general, vector};
-use super::select::{Select, Unsupported};
+use super::inst::{ARGUMENTS, Address, Inst, Source, Step, View, general, vector};
+use super::select::{Result, Select};
 use super::values::{class, int_view};
 use cranelift::prelude::*;
-use cranelift_codegen::ir::{self, ExternalName, FuncRef, MemFlags, Opcode};
+use cranelift_codegen::ir::{self, ExternalName, FuncRef, Opcode};
 use cranelift_codegen::isa::CallConv;
 use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 
 impl Select<'_> {
-    pub fn load(
-        &mut self,
-        opcode: Opcode,
-        ty: Type,
-        d: VReg,
-        pointer: ir::Value,
-        offset: i32,
-    ) -> Result<(), Unsupported> {
+    pub fn load(&mut self, opcode: Opcode, ty: Type, d: VReg, pointer: ir::Value, offset: i32) -> Result {
         let address = self.address(pointer, offset)?;
         let code = match (opcode, ty) {
             (Opcode::Load, types::I8) | (Opcode::Uload8, _) => Code::Movzx_r32_rm8,
@@ -36,21 +29,11 @@ impl Select<'_> {
             _ if class(ty) == RegClass::Int => View::D,
             _ => self.view(ty),
         };
-        let mut inst = Inst::new();
-        let d = inst.def(d, view);
-        let m = inst.memory(address);
-        inst.step(code, &[d, m]);
-        self.now.push(inst);
+        self.two(code, (d, view), (Source::Mem(address), view));
         Ok(())
     }
 
-    pub fn store(
-        &mut self,
-        opcode: Opcode,
-        [x, pointer]: [ir::Value; 2],
-        _: MemFlags,
-        offset: i32,
-    ) -> Result<(), Unsupported> {
+    pub fn store(&mut self, opcode: Opcode, [x, pointer]: [ir::Value; 2], offset: i32) -> Result {
         let address = self.address(pointer, offset)?;
         let ty = self.ty(x);
         let (code, view) = match (opcode, ty) {
@@ -75,17 +58,11 @@ impl Select<'_> {
         Ok(())
     }
 
-    pub fn lea(&mut self, d: VReg, address: Address) -> Result<(), Unsupported> {
-        let mut inst = Inst::new();
-        let d = inst.def(d, View::Q);
-        let m = inst.memory(address);
-        inst.step(Code::Lea_r64_m, &[d, m]);
-        self.now.push(inst);
-        Ok(())
+    pub fn lea(&mut self, d: VReg, address: Address) {
+        self.two(Code::Lea_r64_m, (d, View::Q), (Source::Mem(address), View::Q));
     }
 
-    pub fn call(&mut self, inst: ir::Inst, func_ref: FuncRef) -> Result<(), Unsupported> {
-        const GENERAL: [u8; 6] = [7, 6, 2, 1, 8, 9];
+    pub fn call(&mut self, inst: ir::Inst, func_ref: FuncRef) -> Result {
         let callee = &self.func.dfg.ext_funcs[func_ref];
         if let ExternalName::TestCase(name) = &callee.name {
             return self.own_operator(inst, name.raw());
@@ -105,7 +82,7 @@ impl Select<'_> {
         for (x, extension) in args.into_iter().zip(extensions) {
             let r = self.extended(x, extension)?;
             if r.class() == RegClass::Int {
-                let at = *GENERAL.get(general_at).ok_or("a call with many arguments")?;
+                let at = *ARGUMENTS.get(general_at).ok_or("a call with many arguments")?;
                 call.fixed_use(r, general(at), View::Q);
                 general_at += 1;
             } else {
@@ -127,7 +104,7 @@ impl Select<'_> {
     }
 
     /// A value as it is passed.
-    pub fn extended(&mut self, x: ir::Value, extension: ir::ArgumentExtension) -> Result<VReg, Unsupported> {
+    pub fn extended(&mut self, x: ir::Value, extension: ir::ArgumentExtension) -> Result<VReg> {
         let ty = self.ty(x);
         match extension {
             ir::ArgumentExtension::None => self.reg(x),
@@ -141,7 +118,7 @@ impl Select<'_> {
     }
 
     /// A number of 64 bits of a shorter one.
-    pub fn extend(&mut self, d: VReg, x: ir::Value, signed: bool) -> Result<(), Unsupported> {
+    pub fn extend(&mut self, d: VReg, x: ir::Value, signed: bool) -> Result {
         let view = int_view(self.ty(x))?;
         let code = match (view, signed) {
             (View::B, true) => Code::Movsx_r64_rm8,
@@ -160,7 +137,7 @@ impl Select<'_> {
 }
 
 /// A load into a vector register.
-pub fn load_code(ty: Type, view: View) -> Result<Code, Unsupported> {
+pub fn load_code(ty: Type, view: View) -> Result<Code> {
     match ty {
         types::F32 => Ok(Code::VEX_Vmovss_xmm_m32),
         types::F64 => Ok(Code::VEX_Vmovsd_xmm_m64),

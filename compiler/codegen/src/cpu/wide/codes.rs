@@ -23,6 +23,11 @@ impl Row {
     }
 }
 
+/// The instruction for lanes of 1, 2, 4 or 8 bytes.
+pub fn by_bytes(bytes: u32, rows: [Row; 4]) -> Row {
+    rows[bytes.trailing_zeros() as usize]
+}
+
 macro_rules! rows {
     ($($name:ident $x:ident $y:ident $z:ident)*) => {
         $(pub const $name: Row = Row([$x, $y, $z]);)*

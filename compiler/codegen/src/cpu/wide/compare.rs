@@ -1,29 +1,23 @@
 //! Comparisons of lanes, choices by masks, and tests of masks.
 
-use super::codes::{self, Row};
+use super::codes::{self, Row, by_bytes};
 use super::inst::{Condition, Inst, Source, View};
-use super::select::{Select, Unsupported};
+use super::select::{Result, Select};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::condcodes::CondCode;
 use cranelift_codegen::ir::{self, InstructionData, Opcode};
 use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 
+const EQUAL: [Row; 4] = [codes::PCMPEQB, codes::PCMPEQW, codes::PCMPEQD, codes::PCMPEQQ];
+
 impl Select<'_> {
-    pub fn compare_lanes(
-        &mut self,
-        d: VReg,
-        ty: Type,
-        [x, y]: [ir::Value; 2],
-        cond: IntCC,
-    ) -> Result<(), Unsupported> {
+    pub fn compare_lanes(&mut self, d: VReg, ty: Type, [x, y]: [ir::Value; 2], cond: IntCC) -> Result {
         let view = self.view(ty);
-        let (equal, greater, least) = match ty.lane_type() {
-            types::I8 => (codes::PCMPEQB, codes::PCMPGTB, codes::PMINUB),
-            types::I16 => (codes::PCMPEQW, codes::PCMPGTW, codes::PMINUW),
-            types::I32 => (codes::PCMPEQD, codes::PCMPGTD, codes::PMINUD),
-            _ => (codes::PCMPEQQ, codes::PCMPGTQ, codes::PMINUQ),
-        };
+        let greater = [codes::PCMPGTB, codes::PCMPGTW, codes::PCMPGTD, codes::PCMPGTQ];
+        let least = [codes::PMINUB, codes::PMINUW, codes::PMINUD, codes::PMINUQ];
+        let [equal, greater, least] =
+            [EQUAL, greater, least].map(|rows| by_bytes(ty.lane_type().bytes(), rows));
         use IntCC::*;
         // x > y as y < x, and what is left as the opposite of something.
         let (x, y, cond) = match cond {
@@ -35,14 +29,8 @@ impl Select<'_> {
         let inverts = matches!(cond, NotEqual | SignedLessThanOrEqual | UnsignedGreaterThan);
         let result = if inverts { self.fresh(RegClass::Float) } else { d };
         match cond {
-            Equal | NotEqual => {
-                let (code, x, y) = (self.row(equal, ty)?, self.reg(x)?, self.source(y)?);
-                self.three(code, view, result, x, y);
-            }
-            SignedGreaterThan | SignedLessThanOrEqual => {
-                let (code, x, y) = (self.row(greater, ty)?, self.reg(x)?, self.source(y)?);
-                self.three(code, view, result, x, y);
-            }
+            Equal | NotEqual => self.apply(equal, result, ty, [x, y])?,
+            SignedGreaterThan | SignedLessThanOrEqual => self.apply(greater, result, ty, [x, y])?,
             // x <= y if the least of both is x.
             _ => {
                 let (code, equal) = (self.row(least, ty)?, self.row(equal, ty)?);
@@ -52,28 +40,17 @@ impl Select<'_> {
             }
         }
         if inverts {
-            let ones = Source::Pool(self.constant(&vec![0xff; self.bytes_of(ty)]));
-            let code = self.row(codes::XOR, ty)?;
-            self.three(code, view, d, result, ones);
+            self.flip(d, ty, result)?;
         }
         Ok(())
     }
 
     /// Lanes of `x` where the mask is set, else of `y`.
-    pub fn blend(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        [mask, x, y]: [ir::Value; 3],
-    ) -> Result<(), Unsupported> {
+    pub fn blend(&mut self, opcode: Opcode, d: VReg, ty: Type, [mask, x, y]: [ir::Value; 3]) -> Result {
         let view = self.view(ty);
         let lane = ty.lane_type().bytes();
         if let Some(row) = self.smaller_or_larger(mask, x, y) {
-            let code = self.row(row, ty)?;
-            let (x, y) = (self.reg(x)?, self.source(y)?);
-            self.three(code, view, d, x, y);
-            return Ok(());
+            return self.apply(row, d, ty, [x, y]);
         }
         if opcode == Opcode::Bitselect && !self.is_mask(mask, lane) {
             return self.blend_bits(d, ty, [mask, x, y]);
@@ -115,7 +92,7 @@ impl Select<'_> {
         }
     }
 
-    pub fn blend_bits(&mut self, d: VReg, ty: Type, [mask, x, y]: [ir::Value; 3]) -> Result<(), Unsupported> {
+    pub fn blend_bits(&mut self, d: VReg, ty: Type, [mask, x, y]: [ir::Value; 3]) -> Result {
         let view = self.view(ty);
         let (and, andn, or) =
             (self.row(codes::AND, ty)?, self.row(codes::ANDN, ty)?, self.row(codes::OR, ty)?);
@@ -128,7 +105,7 @@ impl Select<'_> {
     }
 
     /// Flags of whether any bit of a vector is set.
-    pub fn any_lane(&mut self, inst: &mut Inst, x: ir::Value) -> Result<Condition, Unsupported> {
+    pub fn any_lane(&mut self, inst: &mut Inst, x: ir::Value) -> Result<Condition> {
         let ty = self.ty(x);
         if self.width == 64 {
             self.test_mask(inst, x, ty.lane_type().bytes())?;
@@ -139,7 +116,7 @@ impl Select<'_> {
         Ok(Condition::NOT_EQUAL)
     }
 
-    pub fn test(&mut self, inst: &mut Inst, x: VReg, view: View) -> Result<(), Unsupported> {
+    pub fn test(&mut self, inst: &mut Inst, x: VReg, view: View) -> Result {
         let code = match view {
             View::X => Code::VEX_Vptest_xmm_xmmm128,
             View::Y => Code::VEX_Vptest_ymm_ymmm256,
@@ -151,20 +128,14 @@ impl Select<'_> {
     }
 
     /// Flags of whether all lanes have a bit set.
-    pub fn all_lanes(&mut self, inst: &mut Inst, x: ir::Value) -> Result<Condition, Unsupported> {
+    pub fn all_lanes(&mut self, inst: &mut Inst, x: ir::Value) -> Result<Condition> {
         let ty = self.ty(x);
         if self.width == 64 {
             self.test_mask(inst, x, ty.lane_type().bytes())?;
             // The carry flag: all bits are set.
             return Ok(Condition::BELOW);
         }
-        let row = match ty.lane_type().bytes() {
-            1 => codes::PCMPEQB,
-            2 => codes::PCMPEQW,
-            4 => codes::PCMPEQD,
-            _ => codes::PCMPEQQ,
-        };
-        let code = self.row(row, ty)?;
+        let code = self.row(by_bytes(ty.lane_type().bytes(), EQUAL), ty)?;
         let view = self.view(ty);
         let x = self.reg(x)?;
         let (zero, empty) = (self.zero(), self.fresh(RegClass::Float));

@@ -1,7 +1,7 @@
 //! Comparisons of scalars, and the conditions of branches and choices.
 
 use super::inst::{Condition, Inst, Source, View};
-use super::select::{Select, Unsupported};
+use super::select::{Result, Select};
 use super::values::{by_view, int_view};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::condcodes::CondCode;
@@ -10,7 +10,7 @@ use iced_x86::Code;
 
 impl Select<'_> {
     /// Flags of a bool, and the condition under which it holds.
-    pub fn condition(&mut self, inst: &mut Inst, v: ir::Value) -> Result<Condition, Unsupported> {
+    pub fn condition(&mut self, inst: &mut Inst, v: ir::Value) -> Result<Condition> {
         let v = self.func.dfg.resolve_aliases(v);
         if self.is_here(v) {
             match self.definition(v) {
@@ -22,8 +22,8 @@ impl Select<'_> {
                 Some(InstructionData::IntCompare { args: [x, y], cond, .. }) if !self.ty(x).is_vector() => {
                     return self.compare(inst, x, y, cond);
                 }
-                Some(InstructionData::FloatCompare { args: [x, y], cond, .. }) if !self.ty(x).is_vector() => {
-                    if let Some(condition) = self.compare_floats(inst, x, y, cond)? {
+                Some(InstructionData::FloatCompare { args, cond, .. }) if !self.ty(args[0]).is_vector() => {
+                    if let Some(condition) = self.compare_floats(inst, args, cond)? {
                         return Ok(condition);
                     }
                 }
@@ -52,13 +52,7 @@ impl Select<'_> {
         matches!(definition, Some(InstructionData::Unary { opcode: Opcode::VanyTrue | Opcode::VallTrue, .. }))
     }
 
-    pub fn compare(
-        &mut self,
-        inst: &mut Inst,
-        x: ir::Value,
-        y: ir::Value,
-        cond: IntCC,
-    ) -> Result<Condition, Unsupported> {
+    pub fn compare(&mut self, inst: &mut Inst, x: ir::Value, y: ir::Value, cond: IntCC) -> Result<Condition> {
         let view = int_view(self.ty(x))?;
         let (x, y, cond) = if self.int(x).is_some() { (y, x, cond.swap_args()) } else { (x, y, cond) };
         let a = self.reg(x)?;
@@ -79,10 +73,9 @@ impl Select<'_> {
     pub fn compare_floats(
         &mut self,
         inst: &mut Inst,
-        x: ir::Value,
-        y: ir::Value,
+        [x, y]: [ir::Value; 2],
         cond: FloatCC,
-    ) -> Result<Option<Condition>, Unsupported> {
+    ) -> Result<Option<Condition>> {
         let (swaps, condition) = match cond {
             FloatCC::GreaterThan => (false, Condition::ABOVE),
             FloatCC::GreaterThanOrEqual => (false, Condition::NOT_BELOW),

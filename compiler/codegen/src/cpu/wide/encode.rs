@@ -10,6 +10,7 @@
 
 use super::alloc::{SAVED, View as Allocated};
 use super::inst::{Arg, Flow, Inst, Lowered, Memory, Step, View};
+use super::select::Result;
 use super::values::view_of;
 use iced_x86::{Code, Encoder, Instruction, OpKind, Register};
 use regalloc2::{Allocation, Block as RaBlock, Edit, Function, InstOrEdit, Output, RegClass};
@@ -27,9 +28,6 @@ pub struct Encoded {
     pub bytes: Vec<u8>,
     pub calls: Vec<Call>,
 }
-
-/// Why there is no code: text for the developer.
-type Failure = String;
 
 struct Encode<'a> {
     code: &'a Lowered,
@@ -49,7 +47,7 @@ struct Encode<'a> {
 }
 
 /// The bytes of a function whose registers are allocated.
-pub fn encode(code: &Lowered, view: &Allocated, out: &Output) -> Result<Encoded, Failure> {
+pub fn encode(code: &Lowered, view: &Allocated, out: &Output) -> Result<Encoded> {
     let saved = saved(out);
     let spilled = (8 * out.num_spillslots).next_multiple_of(64) as i32;
     let calls = code.blocks.iter().flat_map(|b| &b.insts).any(|i| i.calls);
@@ -99,17 +97,17 @@ fn register(a: Allocation, view: View) -> Option<Register> {
 }
 
 impl Encode<'_> {
-    fn put(&mut self, instruction: &Instruction) -> Result<(), Failure> {
+    fn put(&mut self, instruction: &Instruction) -> Result {
         let length = self.encoder.encode(instruction, self.at as u64);
         self.at += length.map_err(|e| format!("{:?}: {e}", instruction.code()))?;
         Ok(())
     }
 
-    fn simple(&mut self, made: Result<Instruction, iced_x86::IcedError>) -> Result<(), Failure> {
+    fn simple(&mut self, made: std::result::Result<Instruction, iced_x86::IcedError>) -> Result {
         self.put(&made.map_err(|e| e.to_string())?)
     }
 
-    fn enter(&mut self) -> Result<(), Failure> {
+    fn enter(&mut self) -> Result {
         if !self.has_frame {
             return Ok(());
         }
@@ -123,7 +121,7 @@ impl Encode<'_> {
         self.simple(Instruction::with2(Code::And_rm64_imm8, Register::RSP, -64))
     }
 
-    fn leave(&mut self) -> Result<(), Failure> {
+    fn leave(&mut self) -> Result {
         self.simple(Ok(Instruction::with(Code::VEX_Vzeroupper)))?;
         if self.has_frame {
             let below = iced_x86::MemoryOperand::with_base_displ(Register::RBP, -8 * self.saved.len() as i64);
@@ -136,7 +134,7 @@ impl Encode<'_> {
         self.simple(Ok(Instruction::with(Code::Retnq)))
     }
 
-    fn blocks(&mut self, view: &Allocated, out: &Output) -> Result<(), Failure> {
+    fn blocks(&mut self, view: &Allocated, out: &Output) -> Result {
         let n = self.code.blocks.len();
         let on: Vec<Option<usize>> = (0..n).map(|b| self.leads_on(view, out, b)).collect();
         let target = |mut b: usize| {
@@ -177,12 +175,7 @@ impl Encode<'_> {
         (!moves && steps.is_empty() && *to != b).then_some(*to)
     }
 
-    fn flow(
-        &mut self,
-        flow: Flow,
-        next: Option<usize>,
-        target: &impl Fn(usize) -> usize,
-    ) -> Result<(), Failure> {
+    fn flow(&mut self, flow: Flow, next: Option<usize>, target: &impl Fn(usize) -> usize) -> Result {
         match flow {
             Flow::Next => Ok(()),
             Flow::Return => self.leave(),
@@ -199,7 +192,7 @@ impl Encode<'_> {
     }
 
     /// A jump, unless the next block is where it leads.
-    fn jump(&mut self, code: Code, to: usize, next: Option<usize>) -> Result<(), Failure> {
+    fn jump(&mut self, code: Code, to: usize, next: Option<usize>) -> Result {
         if Some(to) == next {
             return Ok(());
         }
@@ -226,7 +219,7 @@ impl Encode<'_> {
         }
     }
 
-    fn moved(&mut self, from: Allocation, to: Allocation) -> Result<(), Failure> {
+    fn moved(&mut self, from: Allocation, to: Allocation) -> Result {
         let class = from.as_reg().or(to.as_reg()).ok_or("a move from memory to memory")?.class();
         let (view, load, store) = match (class, self.code.width) {
             (RegClass::Int, _) => (View::Q, Code::Mov_r64_rm64, Code::Mov_rm64_r64),
@@ -239,7 +232,7 @@ impl Encode<'_> {
         self.step(code, &[Arg::Op(0, view), Arg::Op(1, view)], &allocs)
     }
 
-    fn inst(&mut self, inst: &Inst, allocs: &[Allocation]) -> Result<(), Failure> {
+    fn inst(&mut self, inst: &Inst, allocs: &[Allocation]) -> Result {
         let mut skip = None;
         for step in &inst.steps {
             let start = skip.take();
@@ -260,7 +253,7 @@ impl Encode<'_> {
     }
 
     /// A call near by, by its distance, or anywhere, by its address.
-    fn call(&mut self, name: u32, near: bool) -> Result<(), Failure> {
+    fn call(&mut self, name: u32, near: bool) -> Result {
         self.simple(Ok(Instruction::with(Code::VEX_Vzeroupper)))?;
         if near {
             self.simple(Instruction::with_branch(Code::Call_rel32_64, self.at as u64))?;
@@ -272,7 +265,7 @@ impl Encode<'_> {
         self.simple(Instruction::with1(Code::Call_rm64, Register::RAX))
     }
 
-    fn step(&mut self, code: Code, args: &[Arg], allocs: &[Allocation]) -> Result<(), Failure> {
+    fn step(&mut self, code: Code, args: &[Arg], allocs: &[Allocation]) -> Result {
         let mut i = Instruction::default();
         i.set_code(code);
         let mut constant = None;
@@ -331,13 +324,7 @@ impl Encode<'_> {
         i.set_memory_displ_size(if base == Register::RIP { 8 } else { size });
     }
 
-    fn set_address(
-        &self,
-        i: &mut Instruction,
-        n: u32,
-        memory: Memory,
-        allocs: &[Allocation],
-    ) -> Result<(), Failure> {
+    fn set_address(&self, i: &mut Instruction, n: u32, memory: Memory, allocs: &[Allocation]) -> Result {
         let name = |at: u8| register(allocs[at as usize], View::Q).ok_or("an address in memory");
         let (base, offset) = match memory.base {
             Some(at) => (name(at)?, memory.offset),
@@ -350,13 +337,13 @@ impl Encode<'_> {
     }
 
     /// The register of an index, or of one for each lane.
-    fn index(&self, a: Allocation) -> Result<Register, Failure> {
+    fn index(&self, a: Allocation) -> Result<Register> {
         let is_vector = a.as_reg().is_some_and(|r| r.class() == RegClass::Float);
         let view = if is_vector { view_of(self.code.width) } else { View::Q };
         register(a, view).ok_or_else(|| "an address in memory".into())
     }
 
-    fn finish(mut self) -> Result<Encoded, Failure> {
+    fn finish(mut self) -> Result<Encoded> {
         while !self.at.is_multiple_of(64) {
             self.encoder.write_u8(0xcc);
             self.at += 1;

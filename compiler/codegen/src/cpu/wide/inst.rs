@@ -74,6 +74,17 @@ pub enum Source {
     Pool(u32),
     Mem(Address),
     Imm(i32),
+    /// A number of 8 bits.
+    Byte(u8),
+}
+
+/// What a step reads, and the part of the register that it reads, if it is in one.
+#[derive(Clone, Copy, Debug)]
+pub enum Read {
+    /// In a register.
+    In(VReg, View),
+    /// In a register or in memory, or a number.
+    Any(Source, View),
 }
 
 /// An x86 instruction.
@@ -237,6 +248,7 @@ impl Inst {
             Source::Pool(at) => Arg::Pool(at),
             Source::Mem(address) => self.memory(address),
             Source::Imm(x) => imm32(view, x),
+            Source::Byte(x) => imm8(x),
         }
     }
 
@@ -286,6 +298,9 @@ pub struct Lowered {
     /// Bytes of a vector register as it is spilled.
     pub width: usize,
 }
+
+/// The registers of a function's first arguments that are integers.
+pub const ARGUMENTS: [u8; 6] = [7, 6, 2, 1, 8, 9];
 
 pub fn general(n: u8) -> PReg {
     PReg::new(n as usize, RegClass::Int)

@@ -1,14 +1,14 @@
 //! Operators under masks: stores, packing of lanes; and lanes in reverse order.
 
-use super::inst::{Address, Arg, Inst, Source, View};
-use super::select::{Select, Unsupported};
+use super::inst::{Address, Arg, Inst, Read, Source, View};
+use super::select::{Result, Select};
 use cranelift_codegen::ir;
 use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 
 impl Select<'_> {
     /// Stores the lanes of a mask.
-    pub fn store_lanes(&mut self, [address, mask, x]: [ir::Value; 3]) -> Result<(), Unsupported> {
+    pub fn store_lanes(&mut self, [address, mask, x]: [ir::Value; 3]) -> Result {
         let ty = self.ty(x);
         let (is_long, view) = (ty.lane_type().bytes() == 8, self.view(ty));
         let address = self.address(address, 0)?;
@@ -33,30 +33,26 @@ impl Select<'_> {
     }
 
     /// A bit for each lane of a mask, of 32 or 64 bits.
-    pub fn bits_of_mask(&mut self, d: VReg, mask: ir::Value) -> Result<(), Unsupported> {
+    pub fn bits_of_mask(&mut self, d: VReg, mask: ir::Value) -> Result {
         let ty = self.ty(mask);
         let lane = ty.lane_type().bytes();
-        let mut inst = Inst::new();
-        if self.width == 64 {
-            let mask = self.mask(mask, lane)?;
-            let d = inst.def(d, View::D);
-            let mask = inst.using(mask, View::K);
+        let (codes, mask) = match self.width {
             // Bits above those of the lanes may be set.
-            let codes = [Code::VEX_Kmovw_r32_kr, Code::VEX_Kmovb_r32_kr];
-            inst.step(codes[(lane == 8) as usize], &[d, mask]);
-        } else {
-            let mask = self.reg(mask)?;
-            let d = inst.def(d, View::D);
-            let mask = inst.using(mask, View::Y);
-            let codes = [Code::VEX_Vmovmskps_r32_ymm, Code::VEX_Vmovmskpd_r32_ymm];
-            inst.step(codes[(lane == 8) as usize], &[d, mask]);
-        }
-        self.now.push(inst);
+            64 => {
+                let codes = [Code::VEX_Kmovw_r32_kr, Code::VEX_Kmovb_r32_kr];
+                (codes, Read::In(self.mask(mask, lane)?, View::K))
+            }
+            _ => {
+                let codes = [Code::VEX_Vmovmskps_r32_ymm, Code::VEX_Vmovmskpd_r32_ymm];
+                (codes, Read::In(self.reg(mask)?, View::Y))
+            }
+        };
+        self.make(codes[(lane == 8) as usize], (d, View::D), &[mask]);
         Ok(())
     }
 
     /// The lanes of a mask one after the other, and 0 or anything in the others.
-    pub fn compress(&mut self, d: VReg, x: ir::Value, mask: ir::Value) -> Result<(), Unsupported> {
+    pub fn compress(&mut self, d: VReg, x: ir::Value, mask: ir::Value) -> Result {
         let ty = self.ty(x);
         let lane = ty.lane_type().bytes() as usize;
         if self.width < 64 {
@@ -77,13 +73,7 @@ impl Select<'_> {
     }
 
     /// A permutation of 32-bit lanes for each mask, of 8 bytes.
-    fn compress_by_table(
-        &mut self,
-        d: VReg,
-        x: ir::Value,
-        mask: ir::Value,
-        lane: usize,
-    ) -> Result<(), Unsupported> {
+    fn compress_by_table(&mut self, d: VReg, x: ir::Value, mask: ir::Value, lane: usize) -> Result {
         let words = lane as u8 / 4;
         let permutation = |mask: usize| {
             let kept = (0..32 / lane).filter(move |l| mask >> l & 1 == 1);
@@ -97,22 +87,16 @@ impl Select<'_> {
         let [bits, start] = [(); 2].map(|()| self.fresh(RegClass::Int));
         let index = self.fresh(RegClass::Float);
         self.bits_of_mask(bits, mask)?;
-        let mut inst = Inst::new();
-        let to = inst.def(start, View::Q);
-        inst.step(Code::Lea_r64_m, &[to, Arg::Pool(table)]);
-        self.now.push(inst);
-        let mut inst = Inst::new();
-        let to = inst.def(index, View::Y);
-        let from = inst.memory(Address { base: Some(start), index: Some((bits, 8)), offset: 0 });
-        inst.step(Code::VEX_Vpmovzxbd_ymm_xmmm64, &[to, from]);
-        self.now.push(inst);
+        self.two(Code::Lea_r64_m, (start, View::Q), (Source::Pool(table), View::Q));
+        let from = Source::Mem(Address { base: Some(start), index: Some((bits, 8)), offset: 0 });
+        self.two(Code::VEX_Vpmovzxbd_ymm_xmmm64, (index, View::Y), (from, View::Y));
         let x = Source::Reg(self.reg(x)?);
         self.three(Code::VEX_Vpermd_ymm_ymm_ymmm256, View::Y, d, index, x);
         Ok(())
     }
 
     /// Lanes of 32 or 64 bits in reverse order.
-    pub fn reverse_lanes(&mut self, d: VReg, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn reverse_lanes(&mut self, d: VReg, x: ir::Value) -> Result {
         let lane = self.ty(x).lane_type().bytes() as usize;
         let x = self.reg(x)?;
         if self.width == 32 && lane == 8 {

@@ -5,8 +5,8 @@
 
 use super::codes::{self, Row};
 use super::compare::predicate;
-use super::inst::{Inst, Source, View, imm8};
-use super::select::{Select, Unsupported};
+use super::inst::{Inst, Read, Source, View};
+use super::select::{Result, Select};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{self, InstructionData, Opcode};
 use iced_x86::Code;
@@ -27,7 +27,7 @@ impl Select<'_> {
     }
 
     /// The mask of a value whose lanes have so many bytes.
-    pub fn mask(&mut self, v: ir::Value, lane: u32) -> Result<VReg, Unsupported> {
+    pub fn mask(&mut self, v: ir::Value, lane: u32) -> Result<VReg> {
         let v = self.root(v);
         if let Some(bytes) = self.bytes(v) {
             return Ok(self.mask_constant(&bytes, lane));
@@ -37,19 +37,10 @@ impl Select<'_> {
             self.masks[v] = Some(next);
             return Ok(next);
         }
-        let row = match lane {
-            1 => codes::PMOVB2M,
-            2 => codes::PMOVW2M,
-            4 => codes::PMOVD2M,
-            _ => codes::PMOVQ2M,
-        };
-        let code = row.at(View::Z).ok_or("a mask")?;
+        let rows = [codes::PMOVB2M, codes::PMOVW2M, codes::PMOVD2M, codes::PMOVQ2M];
+        let code = codes::by_bytes(lane, rows).at(View::Z).ok_or("a mask")?;
         let (d, x) = (self.fresh(RegClass::Vector), self.reg(v)?);
-        let mut inst = Inst::new();
-        let to = inst.def(d, View::K);
-        let x = inst.using(x, View::Z);
-        inst.step(code, &[to, x]);
-        self.now.push(inst);
+        self.make(code, (d, View::K), &[Read::In(x, View::Z)]);
         Ok(d)
     }
 
@@ -65,15 +56,11 @@ impl Select<'_> {
 
     /// The bits of a general register.
     fn flags_in_mask(&mut self, k: VReg, r: VReg) {
-        let mut inst = Inst::new();
-        let k = inst.def(k, View::K);
-        let r = inst.using(r, View::Q);
-        inst.step(Code::VEX_Kmovq_kr_r64, &[k, r]);
-        self.now.push(inst);
+        self.make(Code::VEX_Kmovq_kr_r64, (k, View::K), &[Read::In(r, View::Q)]);
     }
 
     /// Computes a mask, and the vector of it if that is asked for.
-    pub fn masks(&mut self, result: ir::Value, data: InstructionData) -> Result<(), Unsupported> {
+    pub fn masks(&mut self, result: ir::Value, data: InstructionData) -> Result {
         let k = self.masks[result].unwrap_or_else(|| self.fresh(RegClass::Vector));
         let lane = match data {
             InstructionData::Shuffle { .. } => NARROWED,
@@ -89,38 +76,22 @@ impl Select<'_> {
             }
             InstructionData::Unary { opcode: Opcode::Bnot, arg } => {
                 let x = self.mask(arg, lane)?;
-                let mut inst = Inst::new();
-                let to = inst.def(k, View::K);
-                let x = inst.using(x, View::K);
-                inst.step(Code::VEX_Knotq_kr_kr, &[to, x]);
-                self.now.push(inst);
+                self.of_registers(Code::VEX_Knotq_kr_kr, View::K, k, [x]);
             }
             InstructionData::Binary { opcode, args: [x, y] } => {
                 self.combine_masks(opcode, k, lane, [x, y])?
             }
             InstructionData::Unary { opcode: Opcode::SwidenLow, arg } => {
                 let x = self.mask(arg, lane / 2)?;
-                let mut inst = Inst::new();
-                let to = inst.def(k, View::K);
-                let x = inst.using(x, View::K);
-                inst.step(Code::VEX_Kmovq_kr_km64, &[to, x]);
-                self.now.push(inst);
+                self.of_registers(Code::VEX_Kmovq_kr_km64, View::K, k, [x]);
             }
             InstructionData::Unary { opcode: Opcode::SwidenHigh, arg } => {
-                let x = self.mask(arg, lane / 2)?;
-                let mut inst = Inst::new();
-                let to = inst.def(k, View::K);
-                let x = inst.using(x, View::K);
-                inst.step(Code::VEX_Kshiftrq_kr_kr_imm8, &[to, x, imm8((64 / lane) as u8)]);
-                self.now.push(inst);
+                let x = (self.mask(arg, lane / 2)?, View::K);
+                self.by(Code::VEX_Kshiftrq_kr_kr_imm8, (k, View::K), x, (64 / lane) as u8);
             }
             InstructionData::Shuffle { args: [x, y], .. } => {
                 let (low, high) = (self.mask(x, 2 * lane)?, self.mask(y, 2 * lane)?);
-                let mut inst = Inst::new();
-                let to = inst.def(k, View::K);
-                let (high, low) = (inst.using(high, View::K), inst.using(low, View::K));
-                inst.step(Code::VEX_Kunpckbw_kr_kr_kr, &[to, high, low]);
-                self.now.push(inst);
+                self.of_registers(Code::VEX_Kunpckbw_kr_kr_kr, View::K, k, [high, low]);
             }
             InstructionData::Unary { opcode: Opcode::Splat, arg } => {
                 let r = self.reg(arg)?;
@@ -226,7 +197,7 @@ impl Select<'_> {
     }
 
     /// The register of a parameter that is a mask, with its vector if that is asked for.
-    pub fn mask_param(&mut self, param: ir::Value) -> Result<VReg, Unsupported> {
+    pub fn mask_param(&mut self, param: ir::Value) -> Result<VReg> {
         let lane = self.ty(param).lane_type().bytes();
         let k = self.mask(param, lane)?;
         if let Some(d) = self.registers[param] {
@@ -235,13 +206,7 @@ impl Select<'_> {
         Ok(k)
     }
 
-    fn combine_masks(
-        &mut self,
-        opcode: Opcode,
-        k: VReg,
-        lane: u32,
-        [x, y]: [ir::Value; 2],
-    ) -> Result<(), Unsupported> {
+    fn combine_masks(&mut self, opcode: Opcode, k: VReg, lane: u32, [x, y]: [ir::Value; 2]) -> Result {
         let negated = |s: &Self, v: ir::Value| match s.definition(s.root(v)) {
             Some(InstructionData::Unary { opcode: Opcode::Bnot, arg }) => Some(arg),
             _ => None,
@@ -254,22 +219,14 @@ impl Select<'_> {
             (Opcode::Bor, ..) => (Code::VEX_Korq_kr_kr_kr, x, y),
             _ => (Code::VEX_Kxorq_kr_kr_kr, x, y),
         };
-        let (x, y) = (self.mask(x, lane)?, self.mask(y, lane)?);
-        let mut inst = Inst::new();
-        let to = inst.def(k, View::K);
-        let (x, y) = (inst.using(x, View::K), inst.using(y, View::K));
-        inst.step(code, &[to, x, y]);
-        self.now.push(inst);
+        let operands = [self.mask(x, lane)?, self.mask(y, lane)?];
+        self.of_registers(code, View::K, k, operands);
         Ok(())
     }
 
     fn compare_into(&mut self, code: Code, k: VReg, x: VReg, y: Source, n: u8) {
-        let mut inst = Inst::new();
-        let to = inst.def(k, View::K);
-        let x = inst.using(x, View::Z);
-        let y = inst.source(y, View::Z);
-        inst.step(code, &[to, x, y, imm8(n)]);
-        self.now.push(inst);
+        let reads = [Read::In(x, View::Z), Read::Any(y, View::Z), Read::Any(Source::Byte(n), View::Z)];
+        self.make(code, (k, View::K), &reads);
     }
 
     /// A comparison whose result is a vector.
@@ -279,7 +236,7 @@ impl Select<'_> {
         self.spread(Code::EVEX_Vpmovm2d_zmm_kr, d, k);
     }
 
-    fn compare_ints(&mut self, k: VReg, [x, y]: [ir::Value; 2], cond: IntCC) -> Result<(), Unsupported> {
+    fn compare_ints(&mut self, k: VReg, [x, y]: [ir::Value; 2], cond: IntCC) -> Result {
         use IntCC::*;
         let is_unsigned = matches!(
             cond,
@@ -310,27 +267,18 @@ impl Select<'_> {
     }
 
     /// All bits of the lanes whose bits are set.
-    fn vector_of_mask(&mut self, d: VReg, k: VReg, lane: u32) -> Result<(), Unsupported> {
-        let row = match lane {
-            1 => codes::PMOVM2B,
-            2 => codes::PMOVM2W,
-            4 => codes::PMOVM2D,
-            _ => codes::PMOVM2Q,
-        };
-        self.spread(row.at(View::Z).ok_or("a vector of a mask")?, d, k);
+    fn vector_of_mask(&mut self, d: VReg, k: VReg, lane: u32) -> Result {
+        let rows = [codes::PMOVM2B, codes::PMOVM2W, codes::PMOVM2D, codes::PMOVM2Q];
+        self.spread(codes::by_bytes(lane, rows).at(View::Z).ok_or("a vector of a mask")?, d, k);
         Ok(())
     }
 
     fn spread(&mut self, code: Code, d: VReg, k: VReg) {
-        let mut inst = Inst::new();
-        let d = inst.def(d, View::Z);
-        let k = inst.using(k, View::K);
-        inst.step(code, &[d, k]);
-        self.now.push(inst);
+        self.make(code, (d, View::Z), &[Read::In(k, View::K)]);
     }
 
     /// Flags of a mask: zero if no bit is set, carry if all are.
-    pub fn test_mask(&mut self, inst: &mut Inst, v: ir::Value, lane: u32) -> Result<(), Unsupported> {
+    pub fn test_mask(&mut self, inst: &mut Inst, v: ir::Value, lane: u32) -> Result {
         let code = match lane {
             1 => Code::VEX_Kortestq_kr_kr,
             2 => Code::VEX_Kortestd_kr_kr,

@@ -42,7 +42,7 @@ use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_module::{FuncId, Module, ModuleReloc, ModuleRelocTarget};
 pub use own::LaneShift;
-pub use select::Unsupported;
+use select::Result;
 
 /// Compiles functions with wide vectors; what is kept from one to the next.
 pub struct Wide {
@@ -71,7 +71,7 @@ impl Wide {
         id: FuncId,
         context: &mut Context,
         width: usize,
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         let isa = self.isa.as_deref().ok_or("wide vectors")?;
         context.optimize(isa, &mut ControlPlane::default()).map_err(|e| format!("{e:?}"))?;
         let code = select::select(context, width)?;

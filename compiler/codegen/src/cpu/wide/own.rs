@@ -21,7 +21,7 @@
 
 use super::codes::{self, Row};
 use super::inst::{Address, Arg, Inst, Source, View};
-use super::select::{Select, Unsupported};
+use super::select::{Result, Select};
 use super::shuffle::EVEN;
 use crate::cpu::emit::Emitter;
 use cranelift::prelude::*;
@@ -139,7 +139,7 @@ impl Emitter<'_> {
 
 impl Select<'_> {
     /// An operator by its name.
-    pub fn own_operator(&mut self, inst: ir::Inst, name: &[u8]) -> Result<(), Unsupported> {
+    pub fn own_operator(&mut self, inst: ir::Inst, name: &[u8]) -> Result {
         let args = self.func.dfg.inst_args(inst).to_vec();
         if let (STORE_UNDER, [address, mask, x]) = (std::str::from_utf8(name).unwrap_or(""), &args[..]) {
             return self.store_lanes([*address, *mask, *x]);
@@ -148,12 +148,7 @@ impl Select<'_> {
         let (d, ty) = (self.of(result), self.ty(result));
         let shift = LaneShift::ALL.into_iter().find(|s| s.name().as_bytes() == name);
         match (shift, args.as_slice()) {
-            (Some(shift), [x, counts]) => {
-                let code = self.row(shift.row(ty.lane_type().bytes()), ty)?;
-                let (x, counts) = (self.reg(*x)?, self.source(*counts)?);
-                self.three(code, self.view(ty), d, x, counts);
-                Ok(())
-            }
+            (Some(shift), [x, counts]) => self.apply(shift.row(ty.lane_type().bytes()), d, ty, [*x, *counts]),
             (None, [x]) if name == BITS.as_bytes() => self.bits_of_mask(d, *x),
             (None, [x]) => self.reverse_lanes(d, *x),
             (None, [x, order]) if name == SWIZZLE.as_bytes() => self.swizzle(d, *x, *order, self.width),
@@ -167,7 +162,7 @@ impl Select<'_> {
         }
     }
 
-    fn gather(&mut self, d: VReg, lane: u32, [array, indices, mask]: [Value; 3]) -> Result<(), Unsupported> {
+    fn gather(&mut self, d: VReg, lane: u32, [array, indices, mask]: [Value; 3]) -> Result {
         let is_short = self.ty(indices).lane_type() == types::I32;
         let (array, indices) = (self.reg(array)?, self.reg(indices)?);
         let address = Address { base: Some(array), index: Some((indices, lane)), offset: 0 };
@@ -209,7 +204,7 @@ impl Select<'_> {
     }
 
     /// The mask with lanes of 32 bits of one of 256 bits.
-    fn narrow_mask(&mut self, mask: ir::Value) -> Result<VReg, Unsupported> {
+    fn narrow_mask(&mut self, mask: ir::Value) -> Result<VReg> {
         let mask = self.reg(mask)?;
         let (upper, narrow) = (self.upper(mask, types::I32X4), self.fresh(RegClass::Float));
         let code = codes::SHUFPS.at(View::X).ok_or("a shuffle")?;

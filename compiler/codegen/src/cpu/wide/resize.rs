@@ -9,7 +9,7 @@
 
 use super::codes::{self, Row};
 use super::inst::{Source, View};
-use super::select::{Select, Unsupported};
+use super::select::{Result, Select};
 use super::vectors::half;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{self, InstructionData, Opcode};
@@ -18,14 +18,7 @@ use regalloc2::{RegClass, VReg};
 
 impl Select<'_> {
     /// The lanes of two vectors at half their width.
-    pub fn narrow_lanes(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-        y: ir::Value,
-    ) -> Result<(), Unsupported> {
+    pub fn narrow_lanes(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value, y: ir::Value) -> Result {
         if let Some((wide, lane, times)) = self.cut_off(opcode, x, y) {
             return self.truncate(d, wide, lane, times);
         }
@@ -63,7 +56,7 @@ impl Select<'_> {
     }
 
     /// Lanes of so many bytes without their upper parts.
-    fn truncate(&mut self, d: VReg, x: ir::Value, lane: usize, times: usize) -> Result<(), Unsupported> {
+    fn truncate(&mut self, d: VReg, x: ir::Value, lane: usize, times: usize) -> Result {
         let x = self.reg(x)?;
         if self.width == 64 {
             let (code, view) = match (lane, times) {
@@ -105,7 +98,7 @@ impl Select<'_> {
     }
 
     /// Half of a vector at twice the width, or a part of what that half was widened from.
-    pub fn widen(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn widen(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result {
         let (mut from, mut part, mut times) = (self.root(x), is_upper(opcode) as usize, 2);
         let at_once = |part: usize, times: usize| part == 0 || times == 2 || times == 4 && self.width == 64;
         while let Some(InstructionData::Unary { opcode: inner, arg }) = self.definition(from)

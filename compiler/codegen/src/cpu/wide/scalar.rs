@@ -2,8 +2,8 @@
 //!
 //! Of an integer that is shorter than its register the rest may be anything.
 
-use super::inst::{Arg, Condition, Inst, Source, Step, View, general, imm8};
-use super::select::{Select, Unsupported};
+use super::inst::{Arg, Condition, Inst, Read, Source, Step, View, general};
+use super::select::{Result, Select};
 use super::values::{by_view, int_view};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{self, InstructionData, Opcode};
@@ -21,8 +21,11 @@ pub fn rounding(opcode: Opcode) -> Option<u8> {
     }
 }
 
+/// A comparison of floats.
+type FloatOrder = (FloatCC, [ir::Value; 2]);
+
 impl Select<'_> {
-    pub fn integers(&mut self, data: InstructionData, d: VReg, ty: Type) -> Result<(), Unsupported> {
+    pub fn integers(&mut self, data: InstructionData, d: VReg, ty: Type) -> Result {
         let opcode = data.opcode();
         match data {
             InstructionData::Binary { args: [x, y], .. } => self.int_binary(opcode, d, ty, x, y),
@@ -68,12 +71,12 @@ impl Select<'_> {
     }
 
     /// A comparison as 0 or 1.
-    pub fn flag(&mut self, d: VReg, data: InstructionData) -> Result<(), Unsupported> {
+    pub fn flag(&mut self, d: VReg, data: InstructionData) -> Result {
         let mut inst = Inst::new();
         let condition = match data {
             InstructionData::IntCompare { args: [x, y], cond, .. } => self.compare(&mut inst, x, y, cond)?,
-            InstructionData::FloatCompare { args: [x, y], cond, .. } => {
-                self.compare_floats(&mut inst, x, y, cond)?.ok_or("a comparison of floats")?
+            InstructionData::FloatCompare { args, cond, .. } => {
+                self.compare_floats(&mut inst, args, cond)?.ok_or("a comparison of floats")?
             }
             InstructionData::Unary { opcode: Opcode::VanyTrue, arg } => self.any_lane(&mut inst, arg)?,
             InstructionData::Unary { opcode: Opcode::VallTrue, arg } => self.all_lanes(&mut inst, arg)?,
@@ -86,7 +89,7 @@ impl Select<'_> {
     }
 
     /// Equality of floats, which no single flag says.
-    fn equality(&mut self, d: VReg, x: ir::Value, y: ir::Value, cond: FloatCC) -> Result<(), Unsupported> {
+    fn equality(&mut self, d: VReg, x: ir::Value, y: ir::Value, cond: FloatCC) -> Result {
         let code = match self.ty(x) {
             types::F64 => Code::VEX_Vcmpsd_xmm_xmm_xmmm64_imm8,
             _ => Code::VEX_Vcmpss_xmm_xmm_xmmm32_imm8,
@@ -103,14 +106,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn int_binary(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-        y: ir::Value,
-    ) -> Result<(), Unsupported> {
+    fn int_binary(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value, y: ir::Value) -> Result {
         let (x, y) = match opcode {
             Opcode::Imul | Opcode::Band | Opcode::Bor | Opcode::Bxor if self.int(x).is_some() => (y, x),
             _ => (x, y),
@@ -143,7 +139,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn sum(&mut self, d: VReg, x: ir::Value, y: ir::Value) -> Result<(), Unsupported> {
+    fn sum(&mut self, d: VReg, x: ir::Value, y: ir::Value) -> Result {
         let constant = |v: ir::Value| self.int(v).and_then(|c| i32::try_from(c).ok());
         let (x, y, c) = match (constant(x), constant(y)) {
             (_, Some(c)) => (x, None, c),
@@ -152,18 +148,14 @@ impl Select<'_> {
         };
         let base = Some(self.reg(x)?);
         let index = y.map(|y| self.reg(y)).transpose()?.map(|r| (r, 1));
-        self.lea(d, super::inst::Address { base, index, offset: c })
+        self.lea(d, super::inst::Address { base, index, offset: c });
+        Ok(())
     }
 
-    fn product(&mut self, d: VReg, x: ir::Value, y: ir::Value) -> Result<(), Unsupported> {
+    fn product(&mut self, d: VReg, x: ir::Value, y: ir::Value) -> Result {
         if let Source::Imm(c) = self.source(y)? {
-            let x = self.operand(x)?;
-            let mut inst = Inst::new();
-            let d = inst.def(d, View::Q);
-            let x = inst.source(x, View::Q);
-            let c = inst.source(Source::Imm(c), View::Q);
-            inst.step(Code::Imul_r64_rm64_imm32, &[d, x, c]);
-            self.now.push(inst);
+            let reads = [self.operand(x)?, Source::Imm(c)].map(|x| Read::Any(x, View::Q));
+            self.make(Code::Imul_r64_rm64_imm32, (d, View::Q), &reads);
             return Ok(());
         }
         let (x, y) = (self.reg(x)?, self.operand(y)?);
@@ -172,7 +164,7 @@ impl Select<'_> {
     }
 
     /// A number with all bits of its register as they should be, for what works on more bits than it has.
-    fn widened(&mut self, x: ir::Value, signed: bool) -> Result<VReg, Unsupported> {
+    fn widened(&mut self, x: ir::Value, signed: bool) -> Result<VReg> {
         if self.ty(x).bytes() >= 4 {
             return self.reg(x);
         }
@@ -181,14 +173,7 @@ impl Select<'_> {
         Ok(t)
     }
 
-    fn shift(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-        n: ir::Value,
-    ) -> Result<(), Unsupported> {
+    fn shift(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value, n: ir::Value) -> Result {
         let view = if ty == types::I64 { View::Q } else { View::D };
         let long = view == View::Q;
         let a = if opcode == Opcode::Ishl { self.reg(x)? } else { self.widened(x, opcode == Opcode::Sshr)? };
@@ -199,11 +184,7 @@ impl Select<'_> {
                 Opcode::Ushr => pick(Code::Shr_rm32_imm8, Code::Shr_rm64_imm8),
                 _ => pick(Code::Sar_rm32_imm8, Code::Sar_rm64_imm8),
             };
-            let mut inst = Inst::new();
-            let a = inst.using(a, view);
-            let d = inst.reuse(d, a, view);
-            inst.step(code, &[d, imm8((n as u32 & (ty.bits() - 1)) as u8)]);
-            self.now.push(inst);
+            self.onto(code, view, d, a, Source::Byte((n as u32 & (ty.bits() - 1)) as u8));
             return Ok(());
         }
         let mut count = self.reg(n)?;
@@ -217,23 +198,11 @@ impl Select<'_> {
             Opcode::Ushr => pick(Code::VEX_Shrx_r32_rm32_r32, Code::VEX_Shrx_r64_rm64_r64),
             _ => pick(Code::VEX_Sarx_r32_rm32_r32, Code::VEX_Sarx_r64_rm64_r64),
         };
-        let mut inst = Inst::new();
-        let d = inst.def(d, view);
-        let a = inst.source(Source::Reg(a), view);
-        let count = inst.using(count, view);
-        inst.step(code, &[d, a, count]);
-        self.now.push(inst);
+        self.make(code, (d, view), &[Read::Any(Source::Reg(a), view), Read::In(count, view)]);
         Ok(())
     }
 
-    fn extremum(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-        y: ir::Value,
-    ) -> Result<(), Unsupported> {
+    fn extremum(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value, y: ir::Value) -> Result {
         let view = int_view(ty)?;
         let codes = [Code::Cmp_r8_rm8, Code::Cmp_r16_rm16, Code::Cmp_r32_rm32, Code::Cmp_r64_rm64];
         let condition = match opcode {
@@ -254,14 +223,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn division(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-        y: ir::Value,
-    ) -> Result<(), Unsupported> {
+    fn division(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value, y: ir::Value) -> Result {
         const RAX: u8 = 0;
         const RDX: u8 = 2;
         let signed = matches!(opcode, Opcode::Sdiv | Opcode::Srem);
@@ -293,7 +255,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn int_unary(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    fn int_unary(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result {
         match opcode {
             Opcode::Uextend => self.extend(d, x, false),
             Opcode::Sextend => self.extend(d, x, true),
@@ -327,7 +289,7 @@ impl Select<'_> {
     }
 
     /// All bits if a number is not 0, else none.
-    fn all_or_none(&mut self, d: VReg, x: ir::Value) -> Result<(), Unsupported> {
+    fn all_or_none(&mut self, d: VReg, x: ir::Value) -> Result {
         let mut inst = Inst::new();
         let condition = self.condition(&mut inst, x)?;
         let d = inst.def(d, View::Q);
@@ -340,7 +302,7 @@ impl Select<'_> {
     }
 
     /// The upper half of the product of two numbers of 64 bits.
-    fn high_product(&mut self, d: VReg, signed: bool, x: ir::Value, y: ir::Value) -> Result<(), Unsupported> {
+    fn high_product(&mut self, d: VReg, signed: bool, x: ir::Value, y: ir::Value) -> Result {
         let (x, y) = (self.reg(x)?, self.operand(y)?);
         let low = self.fresh(RegClass::Int);
         let mut inst = Inst::new();
@@ -354,26 +316,16 @@ impl Select<'_> {
     }
 
     /// The upper half of a product of integers of 32 bits.
-    fn high_of_words(
-        &mut self,
-        d: VReg,
-        signed: bool,
-        x: ir::Value,
-        y: ir::Value,
-    ) -> Result<(), Unsupported> {
+    fn high_of_words(&mut self, d: VReg, signed: bool, x: ir::Value, y: ir::Value) -> Result {
         let [a, b, product] = [(); 3].map(|()| self.fresh(RegClass::Int));
         self.extend(a, x, signed)?;
         self.extend(b, y, signed)?;
         self.onto(Code::Imul_r64_rm64, View::Q, product, a, Source::Reg(b));
-        let mut inst = Inst::new();
-        let product = inst.using(product, View::Q);
-        let d = inst.reuse(d, product, View::Q);
-        inst.step(Code::Shr_rm64_imm8, &[d, imm8(32)]);
-        self.now.push(inst);
+        self.onto(Code::Shr_rm64_imm8, View::Q, d, product, Source::Byte(32));
         Ok(())
     }
 
-    fn absolute(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    fn absolute(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
         let view = int_view(ty)?;
         let codes = [Code::Neg_rm8, Code::Neg_rm16, Code::Neg_rm32, Code::Neg_rm64];
         let x = self.reg(x)?;
@@ -389,28 +341,24 @@ impl Select<'_> {
     }
 
     /// A float towards zero; the nearest number of the type, if that is too far away, and 0 of no number.
-    fn truncated(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    fn truncated(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
         let from = self.ty(x);
         let long = ty == types::I64;
         if ty.bytes() < 4 {
             return Err(format!("a conversion to {ty}"));
         }
         let limit = (2f64).powi(ty.bits() as i32 - 1);
-        let (convert, compare, limit) = match (from, long) {
-            (types::F32, false) => {
-                (Code::VEX_Vcvttss2si_r32_xmmm32, Code::VEX_Vucomiss_xmm_xmmm32, bytes_of(limit as f32))
-            }
-            (types::F32, true) => {
-                (Code::VEX_Vcvttss2si_r64_xmmm32, Code::VEX_Vucomiss_xmm_xmmm32, bytes_of(limit as f32))
-            }
-            (_, false) => {
-                (Code::VEX_Vcvttsd2si_r32_xmmm64, Code::VEX_Vucomisd_xmm_xmmm64, limit.to_le_bytes().to_vec())
-            }
-            (_, true) => {
-                (Code::VEX_Vcvttsd2si_r64_xmmm64, Code::VEX_Vucomisd_xmm_xmmm64, limit.to_le_bytes().to_vec())
-            }
+        let convert = match (from, long) {
+            (types::F32, false) => Code::VEX_Vcvttss2si_r32_xmmm32,
+            (types::F32, true) => Code::VEX_Vcvttss2si_r64_xmmm32,
+            (_, false) => Code::VEX_Vcvttsd2si_r32_xmmm64,
+            (_, true) => Code::VEX_Vcvttsd2si_r64_xmmm64,
         };
-        let limit = Arg::Pool(self.constant(&limit));
+        let (compare, limit) = match from {
+            types::F32 => (Code::VEX_Vucomiss_xmm_xmmm32, self.constant(&(limit as f32).to_le_bytes())),
+            _ => (Code::VEX_Vucomisd_xmm_xmmm64, self.constant(&limit.to_le_bytes())),
+        };
+        let limit = Arg::Pool(limit);
         let most = if long { i64::MAX } else { i32::MAX as i64 };
         let most = Arg::Pool(self.constant(&most.to_le_bytes()));
         let zero = Arg::Pool(self.constant(&[0; 8]));
@@ -429,7 +377,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    pub fn floats(&mut self, data: InstructionData, d: VReg, ty: Type) -> Result<(), Unsupported> {
+    pub fn floats(&mut self, data: InstructionData, d: VReg, ty: Type) -> Result {
         let opcode = data.opcode();
         let double = ty == types::F64;
         match data {
@@ -451,12 +399,8 @@ impl Select<'_> {
             }
             InstructionData::Ternary { opcode: Opcode::Select, args } => self.choose(d, ty, args),
             InstructionData::Ternary { opcode: Opcode::Fma, args: [x, y, z] } => {
-                let code = if double {
-                    Code::VEX_Vfmadd213sd_xmm_xmm_xmmm64
-                } else {
-                    Code::VEX_Vfmadd213ss_xmm_xmm_xmmm32
-                };
-                self.fused(code, View::X, d, [x, y, z])
+                let codes = [Code::VEX_Vfmadd213ss_xmm_xmm_xmmm32, Code::VEX_Vfmadd213sd_xmm_xmm_xmmm64];
+                self.fused(codes[double as usize], View::X, d, [x, y, z])
             }
             InstructionData::LoadNoOffset { opcode: Opcode::Bitcast, arg, .. } => {
                 let (code, from) = if double {
@@ -474,13 +418,7 @@ impl Select<'_> {
     }
 
     /// `d = x * y + z`, rounded once.
-    pub fn fused(
-        &mut self,
-        code: Code,
-        view: View,
-        d: VReg,
-        [x, y, z]: [ir::Value; 3],
-    ) -> Result<(), Unsupported> {
+    pub fn fused(&mut self, code: Code, view: View, d: VReg, [x, y, z]: [ir::Value; 3]) -> Result {
         let (x, y, z) = (self.reg(x)?, self.reg(y)?, self.source(z)?);
         let mut inst = Inst::new();
         let x = inst.using(x, view);
@@ -494,7 +432,7 @@ impl Select<'_> {
 
     /// A choice by one bool between what is in vector registers: the less or greater of two floats, a blend by what a comparison of floats gives, or a
     /// jump over a move.
-    pub fn choose(&mut self, d: VReg, ty: Type, [c, x, y]: [ir::Value; 3]) -> Result<(), Unsupported> {
+    pub fn choose(&mut self, d: VReg, ty: Type, [c, x, y]: [ir::Value; 3]) -> Result {
         if let Some(compared) = self.order_of_floats(c, ty) {
             return self.choose_float(d, compared, [x, y]);
         }
@@ -513,7 +451,7 @@ impl Select<'_> {
 
     /// The comparison that a choice between floats depends on, if it is one of the same type that asks for an order. Whether numbers are NaN is
     /// foreseen well enough for a jump.
-    fn order_of_floats(&self, c: ir::Value, ty: Type) -> Option<(FloatCC, [ir::Value; 2])> {
+    fn order_of_floats(&self, c: ir::Value, ty: Type) -> Option<FloatOrder> {
         match self.definition(c).filter(|_| self.is_here(c)) {
             Some(InstructionData::FloatCompare { args, cond, .. }) if self.ty(args[0]) == ty => {
                 (!matches!(cond, FloatCC::Unordered | FloatCC::Ordered)).then_some((cond, args))
@@ -523,21 +461,13 @@ impl Select<'_> {
     }
 
     /// `d = cond a b ? x : y` for floats: the less or greater of two, or a blend. Nobody foresees which it will be.
-    fn choose_float(
-        &mut self,
-        d: VReg,
-        (cond, [a, b]): (FloatCC, [ir::Value; 2]),
-        [x, y]: [ir::Value; 2],
-    ) -> Result<(), Unsupported> {
+    fn choose_float(&mut self, d: VReg, (cond, [a, b]): FloatOrder, [x, y]: [ir::Value; 2]) -> Result {
         let double = self.ty(a) == types::F64;
         let [r, s, first, second] = [a, b, x, y].map(|v| self.root(v));
-        let is_max = match cond {
-            FloatCC::LessThan | FloatCC::GreaterThan if (r, s) == (first, second) => {
-                Some(cond == FloatCC::GreaterThan)
-            }
-            FloatCC::LessThan | FloatCC::GreaterThan if (s, r) == (first, second) => {
-                Some(cond == FloatCC::LessThan)
-            }
+        let is_strict = matches!(cond, FloatCC::LessThan | FloatCC::GreaterThan);
+        let is_max = match (first, second) {
+            chosen if is_strict && chosen == (r, s) => Some(cond == FloatCC::GreaterThan),
+            chosen if is_strict && chosen == (s, r) => Some(cond == FloatCC::LessThan),
             _ => None,
         };
         let code = match (is_max, double) {
@@ -557,29 +487,17 @@ impl Select<'_> {
         let mask = self.fresh(RegClass::Float);
         self.three_by(code, View::X, mask, a, b, super::compare::predicate(cond));
         let (x, y) = (self.reg(x)?, self.reg(y)?);
-        let blend = if double {
-            Code::VEX_Vblendvpd_xmm_xmm_xmmm128_xmm
-        } else {
-            Code::VEX_Vblendvps_xmm_xmm_xmmm128_xmm
-        };
-        let mut inst = Inst::new();
-        let d = inst.def(d, View::X);
-        let [y, x, mask] = [y, x, mask].map(|r| inst.using(r, View::X));
-        inst.step(blend, &[d, y, x, mask]);
-        self.now.push(inst);
+        let blend = [Code::VEX_Vblendvps_xmm_xmm_xmmm128_xmm, Code::VEX_Vblendvpd_xmm_xmm_xmmm128_xmm];
+        self.of_registers(blend[double as usize], View::X, d, [y, x, mask]);
         Ok(())
     }
 
-    fn float_unary(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    fn float_unary(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result {
         let double = ty == types::F64;
         if let Some(mode) = rounding(opcode) {
-            let code = if double {
-                Code::VEX_Vroundsd_xmm_xmm_xmmm64_imm8
-            } else {
-                Code::VEX_Vroundss_xmm_xmm_xmmm32_imm8
-            };
+            let codes = [Code::VEX_Vroundss_xmm_xmm_xmmm32_imm8, Code::VEX_Vroundsd_xmm_xmm_xmmm64_imm8];
             let x = self.reg(x)?;
-            self.three_by(code, View::X, d, x, Source::Reg(x), mode);
+            self.three_by(codes[double as usize], View::X, d, x, Source::Reg(x), mode);
             return Ok(());
         }
         let code = match opcode {
@@ -616,7 +534,7 @@ impl Select<'_> {
         (row, Source::Pool(at))
     }
 
-    fn converted(&mut self, opcode: Opcode, d: VReg, double: bool, x: ir::Value) -> Result<(), Unsupported> {
+    fn converted(&mut self, opcode: Opcode, d: VReg, double: bool, x: ir::Value) -> Result {
         let unsigned = opcode == Opcode::FcvtFromUint;
         let ty = self.ty(x);
         if unsigned && ty == types::I64 {
@@ -644,8 +562,4 @@ impl Select<'_> {
         self.now.push(inst);
         Ok(())
     }
-}
-
-fn bytes_of(x: f32) -> Vec<u8> {
-    x.to_le_bytes().to_vec()
 }

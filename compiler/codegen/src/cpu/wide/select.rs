@@ -3,8 +3,9 @@
 //! Blocks are walked backwards, uses before definitions: what nothing uses is not computed, and what only goes into an
 //! address, a comparison or an operand in memory is not computed by itself.
 
-use super::inst::{Arg, Block, Flow, Inst, Lowered, View, general, vector};
+use super::inst::{ARGUMENTS, Arg, Block, Flow, Inst, Lowered, View, general, vector};
 use super::values::class;
+pub use crate::Result;
 use cranelift_codegen::Context;
 use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::ir::{self, BlockArg, BlockCall, Function, InstructionData, Opcode};
@@ -12,9 +13,6 @@ use cranelift_codegen::isa::CallConv;
 use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 use std::collections::{HashMap, HashSet};
-
-/// Why a function has no code here: text for the developer. Cranelift compiles it, with shorter vectors.
-pub type Unsupported = String;
 
 /// A function on its way to machine instructions.
 pub struct Select<'f> {
@@ -40,7 +38,7 @@ pub struct Select<'f> {
 }
 
 /// The machine instructions of a function that was optimised.
-pub fn select(context: &Context, width: usize) -> Result<Lowered, Unsupported> {
+pub fn select(context: &Context, width: usize) -> Result<Lowered> {
     let func = &context.func;
     let (slots, stack) = stack_slots(func);
     let mut select = Select {
@@ -74,7 +72,7 @@ fn stack_slots(func: &Function) -> (Vec<u32>, u32) {
 }
 
 impl<'f> Select<'f> {
-    fn function(mut self, context: &Context) -> Result<Lowered, Unsupported> {
+    fn function(mut self, context: &Context) -> Result<Lowered> {
         let order = self.order(context);
         let numbers: HashMap<ir::Block, usize> = order.iter().enumerate().map(|(i, b)| (*b, i)).collect();
         let mut blocks: Vec<Block> = vec![Block::default(); order.len()];
@@ -100,13 +98,12 @@ impl<'f> Select<'f> {
     }
 
     /// The parameters of the function, which come in fixed registers.
-    fn enter(&mut self, entry: &mut Block) -> Result<(), Unsupported> {
-        const GENERAL: [u8; 6] = [7, 6, 2, 1, 8, 9];
+    fn enter(&mut self, entry: &mut Block) -> Result {
         if self.func.signature.call_conv != CallConv::SystemV {
             return Err("a calling convention".into());
         }
         let mut inst = Inst::new();
-        let mut numbers = GENERAL.into_iter();
+        let mut numbers = ARGUMENTS.into_iter();
         for r in std::mem::take(&mut entry.params) {
             if r.class() != RegClass::Int {
                 return Err("a parameter that is no integer".into());
@@ -118,12 +115,7 @@ impl<'f> Select<'f> {
         Ok(())
     }
 
-    fn block(
-        &mut self,
-        block: ir::Block,
-        context: &Context,
-        edges: &mut Edges,
-    ) -> Result<Block, Unsupported> {
+    fn block(&mut self, block: ir::Block, context: &Context, edges: &mut Edges) -> Result<Block> {
         self.block = Some(block);
         let mut reversed = Vec::new();
         let mut result = Block::default();
@@ -154,7 +146,7 @@ impl<'f> Select<'f> {
         context: &Context,
         edges: &mut Edges,
         block: &mut Block,
-    ) -> Result<(), Unsupported> {
+    ) -> Result {
         let mut last = Inst::new();
         match data {
             InstructionData::Jump { destination, .. } => {
@@ -186,7 +178,7 @@ impl<'f> Select<'f> {
         Ok(())
     }
 
-    fn block_args(&mut self, to: BlockCall) -> Result<Vec<VReg>, Unsupported> {
+    fn block_args(&mut self, to: BlockCall) -> Result<Vec<VReg>> {
         let args: Vec<BlockArg> = to.args(&self.func.dfg.value_lists).collect();
         let value = |a: BlockArg| a.as_value().ok_or_else(|| "a block argument".to_string());
         let params = self.func.dfg.block_params(to.block(&self.func.dfg.value_lists));
@@ -200,7 +192,7 @@ impl<'f> Select<'f> {
     }
 
     /// The block that a branch leads to: one of its own if values are passed or others come there.
-    fn edge(&mut self, to: BlockCall, context: &Context, edges: &mut Edges) -> Result<usize, Unsupported> {
+    fn edge(&mut self, to: BlockCall, context: &Context, edges: &mut Edges) -> Result<usize> {
         let target = to.block(&self.func.dfg.value_lists);
         let number = edges.numbers[&target];
         if to.len(&self.func.dfg.value_lists) == 0 && context.cfg.pred_iter(target).count() == 1 {
@@ -222,11 +214,11 @@ impl<'f> Select<'f> {
         results.iter().any(|v| self.registers[*v].is_some() || self.masks[*v].is_some())
     }
 
-    fn inst(&mut self, inst: ir::Inst, data: InstructionData) -> Result<(), Unsupported> {
+    fn inst(&mut self, inst: ir::Inst, data: InstructionData) -> Result {
         let opcode = data.opcode();
         match data {
-            InstructionData::Store { args, flags, offset, .. } => {
-                return self.store(opcode, args, flags, i32::from(offset));
+            InstructionData::Store { args, offset, .. } => {
+                return self.store(opcode, args, i32::from(offset));
             }
             InstructionData::Call { func_ref, .. } => return self.call(inst, func_ref),
             _ if opcode.can_store() => return Err(format!("{opcode}")),
@@ -249,7 +241,8 @@ impl<'f> Select<'f> {
             }
             InstructionData::StackAddr { .. } => {
                 let address = self.address(result, 0)?;
-                self.lea(d, address)
+                self.lea(d, address);
+                Ok(())
             }
             InstructionData::NullAry { opcode: Opcode::GetStackPointer } => {
                 let mut inst = Inst::new();
@@ -258,7 +251,7 @@ impl<'f> Select<'f> {
                 self.now.push(inst);
                 Ok(())
             }
-            _ if ty.is_vector() || self.is_of_vectors(inst) => self.vectors(inst, data, d, ty),
+            _ if ty.is_vector() || self.is_of_vectors(inst) => self.vectors(data, d, ty),
             _ if ty.is_float() || class(ty) == RegClass::Float => self.floats(data, d, ty),
             _ => self.integers(data, d, ty),
         }

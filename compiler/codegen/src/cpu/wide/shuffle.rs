@@ -1,8 +1,8 @@
 //! Lanes and parts of vectors: what leaves its place.
 
 use super::codes;
-use super::inst::{Inst, Source, View, imm8};
-use super::select::{Select, Unsupported};
+use super::inst::{Inst, Read, Source, View};
+use super::select::{Result, Select};
 use cranelift::prelude::*;
 use cranelift_codegen::ir;
 use iced_x86::Code;
@@ -42,7 +42,7 @@ const KNOWN: [([u8; 8], By); 8] = [
 
 impl Select<'_> {
     /// Puts what was packed in each 128 bits in the order of the lanes.
-    pub fn unpack(&mut self, d: VReg, packed: VReg, ty: Type) -> Result<(), Unsupported> {
+    pub fn unpack(&mut self, d: VReg, packed: VReg, ty: Type) -> Result {
         match self.bytes_of(ty) {
             32 => {
                 let packed = Source::Reg(packed);
@@ -67,28 +67,20 @@ impl Select<'_> {
     }
 
     pub fn upper_into(&mut self, d: VReg, x: VReg, ty: Type) {
-        let mut inst = Inst::new();
         match self.bytes_of(ty) {
-            32 => {
-                let d = inst.def(d, View::X);
-                let x = inst.using(x, View::Y);
-                inst.step(Code::VEX_Vextracti128_xmmm128_ymm_imm8, &[d, x, imm8(1)]);
-            }
-            64 => {
-                let d = inst.def(d, View::Y);
-                let x = inst.using(x, View::Z);
-                inst.step(Code::EVEX_Vextracti64x4_ymmm256_k1z_zmm_imm8, &[d, x, imm8(1)]);
-            }
+            32 => self.by(Code::VEX_Vextracti128_xmmm128_ymm_imm8, (d, View::X), (x, View::Y), 1),
+            64 => self.by(Code::EVEX_Vextracti64x4_ymmm256_k1z_zmm_imm8, (d, View::Y), (x, View::Z), 1),
             _ => {
+                let mut inst = Inst::new();
                 let d = inst.def(d, View::X);
                 let x = inst.using(x, View::X);
                 inst.step(Code::VEX_Vpunpckhqdq_xmm_xmm_xmmm128, &[d, x, x]);
+                self.now.push(inst);
             }
         }
-        self.now.push(inst);
     }
 
-    pub fn extract(&mut self, d: VReg, ty: Type, x: ir::Value, lane: usize) -> Result<(), Unsupported> {
+    pub fn extract(&mut self, d: VReg, ty: Type, x: ir::Value, lane: usize) -> Result {
         let bytes = ty.bytes() as usize;
         let mut x = self.reg(x)?;
         let per = 16 / bytes;
@@ -98,37 +90,26 @@ impl Select<'_> {
             x = part;
         }
         let lane = (lane % per) as u8;
-        let mut inst = Inst::new();
-        if ty.is_int() && bytes < 16 {
-            let (code, view) = match bytes {
-                1 => (Code::VEX_Vpextrb_r32m8_xmm_imm8, View::D),
-                2 => (Code::VEX_Vpextrw_r32_xmm_imm8, View::D),
-                4 if lane == 0 => (Code::VEX_Vmovd_rm32_xmm, View::D),
-                4 => (Code::VEX_Vpextrd_rm32_xmm_imm8, View::D),
-                _ if lane == 0 => (Code::VEX_Vmovq_rm64_xmm, View::Q),
-                _ => (Code::VEX_Vpextrq_rm64_xmm_imm8, View::Q),
-            };
-            let d = inst.def(d, view);
-            let x = inst.using(x, View::X);
-            match (bytes, lane) {
-                (4 | 8, 0) => inst.step(code, &[d, x]),
-                _ => inst.step(code, &[d, x, imm8(lane)]),
-            }
-        } else {
-            let d = inst.def(d, View::X);
-            let x = inst.using(x, View::X);
-            match (bytes, lane) {
-                (_, 0) => inst.step(Code::VEX_Vmovups_xmm_xmmm128, &[d, x]),
-                (4, _) => inst.step(Code::VEX_Vpermilps_xmm_xmmm128_imm8, &[d, x, imm8(lane)]),
-                _ => inst.step(Code::VEX_Vpermilpd_xmm_xmmm128_imm8, &[d, x, imm8(lane)]),
-            }
+        let (code, view) = match (bytes, ty.is_int() && bytes < 16) {
+            (1, true) => (Code::VEX_Vpextrb_r32m8_xmm_imm8, View::D),
+            (2, true) => (Code::VEX_Vpextrw_r32_xmm_imm8, View::D),
+            (4, true) if lane == 0 => (Code::VEX_Vmovd_rm32_xmm, View::D),
+            (4, true) => (Code::VEX_Vpextrd_rm32_xmm_imm8, View::D),
+            (_, true) if lane == 0 => (Code::VEX_Vmovq_rm64_xmm, View::Q),
+            (_, true) => (Code::VEX_Vpextrq_rm64_xmm_imm8, View::Q),
+            _ if lane == 0 => (Code::VEX_Vmovups_xmm_xmmm128, View::X),
+            (4, _) => (Code::VEX_Vpermilps_xmm_xmmm128_imm8, View::X),
+            _ => (Code::VEX_Vpermilpd_xmm_xmmm128_imm8, View::X),
+        };
+        match lane {
+            0 if view == View::X || bytes >= 4 => self.make(code, (d, view), &[Read::In(x, View::X)]),
+            lane => self.by(code, (d, view), (x, View::X), lane),
         }
-        self.now.push(inst);
         Ok(())
     }
 
     /// A lane of the first 128 bits; nothing is said about the bits above.
-    pub fn insert(&mut self, d: VReg, ty: Type, [x, y]: [ir::Value; 2], lane: u8) -> Result<(), Unsupported> {
+    pub fn insert(&mut self, d: VReg, ty: Type, [x, y]: [ir::Value; 2], lane: u8) -> Result {
         if lane as u32 >= ty.lane_count() {
             return Err(format!("a lane into {ty}"));
         }
@@ -153,35 +134,26 @@ impl Select<'_> {
             types::F64 => (Code::VEX_Vblendpd_xmm_xmm_xmmm128_imm8, View::X, 1),
             _ => return Err(format!("a lane into {ty}")),
         };
-        let mut inst = Inst::new();
-        let d = inst.def(d, View::X);
-        let x = inst.using(x, View::X);
         // A constant of 8 bytes is no vector in memory.
-        let y = match y {
-            Source::Pool(_) if ty.lane_type() == types::F64 => return Err("a constant lane".into()),
-            y => inst.source(y, view),
-        };
-        inst.step(code, &[d, x, y, imm8(n)]);
-        self.now.push(inst);
+        if matches!(y, Source::Pool(_)) && ty.lane_type() == types::F64 {
+            return Err("a constant lane".into());
+        }
+        let reads = [Read::In(x, View::X), Read::Any(y, view), Read::Any(Source::Byte(n), view)];
+        self.make(code, (d, View::X), &reads);
         Ok(())
     }
 
     /// 128 bits of a register, as the first.
     pub fn part_into(&mut self, d: VReg, x: VReg, part: usize) {
-        let mut inst = Inst::new();
-        let d = inst.def(d, View::X);
-        if self.width == 64 {
-            let x = inst.using(x, View::Z);
-            inst.step(Code::EVEX_Vextracti32x4_xmmm128_k1z_zmm_imm8, &[d, x, imm8(part as u8)]);
-        } else {
-            let x = inst.using(x, View::Y);
-            inst.step(Code::VEX_Vextracti128_xmmm128_ymm_imm8, &[d, x, imm8(part as u8)]);
-        }
-        self.now.push(inst);
+        let (code, view) = match self.width {
+            64 => (Code::EVEX_Vextracti32x4_xmmm128_k1z_zmm_imm8, View::Z),
+            _ => (Code::VEX_Vextracti128_xmmm128_ymm_imm8, View::Y),
+        };
+        self.by(code, (d, View::X), (x, view), part as u8);
     }
 
     /// The choices of bytes that lanes make: what follows a place, the first parts of two registers, every other lane of 32 bits.
-    pub fn shuffle(&mut self, d: VReg, [x, y]: [ir::Value; 2], mask: &[u8]) -> Result<(), Unsupported> {
+    pub fn shuffle(&mut self, d: VReg, [x, y]: [ir::Value; 2], mask: &[u8]) -> Result {
         let ty = types::I32X4;
         let takes = |at: usize, n: usize, from: usize| {
             mask[at..at + n].iter().zip(from..).all(|(m, i)| *m as usize == i)
@@ -211,7 +183,7 @@ impl Select<'_> {
     }
 
     /// Lanes of 32 bits of two registers, by a constant order.
-    pub fn permute(&mut self, d: VReg, xs: [ir::Value; 2], order: ir::Value) -> Result<(), Unsupported> {
+    pub fn permute(&mut self, d: VReg, xs: [ir::Value; 2], order: ir::Value) -> Result {
         let order = self.bytes(order).ok_or("an order that is no constant")?;
         let [x, y] = [self.reg(xs[0])?, self.reg(xs[1])?];
         if self.width == 64 {
@@ -258,7 +230,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn permute_by(&mut self, d: VReg, [x, y]: [VReg; 2], by: By) -> Result<(), Unsupported> {
+    fn permute_by(&mut self, d: VReg, [x, y]: [VReg; 2], by: By) -> Result {
         let (y, view) = (Source::Reg(y), View::Y);
         let packed = self.fresh(RegClass::Float);
         match by {
@@ -277,13 +249,7 @@ impl Select<'_> {
     }
 
     /// The bytes of each 128 bits of the first bytes, by a constant order.
-    pub fn swizzle(
-        &mut self,
-        d: VReg,
-        x: ir::Value,
-        order: ir::Value,
-        bytes: usize,
-    ) -> Result<(), Unsupported> {
+    pub fn swizzle(&mut self, d: VReg, x: ir::Value, order: ir::Value, bytes: usize) -> Result {
         let order = self.bytes(order).ok_or("an order that is no constant")?;
         let order = Source::Pool(self.constant(&order[..bytes]));
         let x = self.reg(x)?;
@@ -307,7 +273,7 @@ impl Select<'_> {
     }
 
     /// The first bytes of two registers, one after the other.
-    pub fn concat(&mut self, d: VReg, x: ir::Value, y: ir::Value, bytes: usize) -> Result<(), Unsupported> {
+    pub fn concat(&mut self, d: VReg, x: ir::Value, y: ir::Value, bytes: usize) -> Result {
         let (x, y) = (self.reg(x)?, self.reg(y)?);
         let (code, half, view) = match bytes {
             8 => {
@@ -318,12 +284,8 @@ impl Select<'_> {
             32 => (Code::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8, View::Y, View::Z),
             _ => return Err("a shuffle".into()),
         };
-        let mut inst = Inst::new();
-        let d = inst.def(d, view);
-        let x = inst.using(x, view);
-        let y = inst.source(Source::Reg(y), half);
-        inst.step(code, &[d, x, y, imm8(1)]);
-        self.now.push(inst);
+        let reads = [Read::In(x, view), Read::Any(Source::Reg(y), half), Read::Any(Source::Byte(1), view)];
+        self.make(code, (d, view), &reads);
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::access::load_code;
 use super::inst::{Address, Arg, Inst, Source, View};
-use super::select::{Select, Unsupported};
+use super::select::{Result, Select};
 use cranelift::prelude::*;
 use cranelift_codegen::entity::EntityRef;
 use cranelift_codegen::ir::{self, InstructionData, Opcode, ValueDef};
@@ -86,7 +86,7 @@ impl Select<'_> {
     }
 
     /// The register of a value; constants are made where they are used.
-    pub fn reg(&mut self, v: ir::Value) -> Result<VReg, Unsupported> {
+    pub fn reg(&mut self, v: ir::Value) -> Result<VReg> {
         let v = self.root(v);
         if let Some(x) = self.int(v) {
             let r = self.fresh(RegClass::Int);
@@ -102,7 +102,7 @@ impl Select<'_> {
     }
 
     /// A value as the last operand, which may be a constant in memory.
-    pub fn source(&mut self, v: ir::Value) -> Result<Source, Unsupported> {
+    pub fn source(&mut self, v: ir::Value) -> Result<Source> {
         let v = self.root(v);
         if let Some(x) = self.int(v) {
             if let Ok(x) = i32::try_from(x) {
@@ -115,7 +115,7 @@ impl Select<'_> {
     }
 
     /// A value as an operand in a register or in memory, but no number.
-    pub fn operand(&mut self, v: ir::Value) -> Result<Source, Unsupported> {
+    pub fn operand(&mut self, v: ir::Value) -> Result<Source> {
         match self.source(v)? {
             Source::Imm(_) => Ok(Source::Reg(self.reg(v)?)),
             source => Ok(source),
@@ -123,7 +123,7 @@ impl Select<'_> {
     }
 
     /// The address where a value is read, in the block that is being selected and from what never changes: an instruction may read it instead.
-    pub fn read_here(&mut self, v: ir::Value) -> Result<Option<Address>, Unsupported> {
+    pub fn read_here(&mut self, v: ir::Value) -> Result<Option<Address>> {
         match self.definition(v) {
             Some(InstructionData::Load { opcode: Opcode::Load, arg, flags, offset })
                 if self.func.dfg.mem_flags[flags].readonly() && self.is_here(v) =>
@@ -192,23 +192,26 @@ impl Select<'_> {
         self.now.push(inst);
     }
 
-    pub fn float_constant(&mut self, r: VReg, ty: Type, bytes: &[u8]) -> Result<(), Unsupported> {
-        let mut inst = Inst::new();
+    pub fn float_constant(&mut self, r: VReg, ty: Type, bytes: &[u8]) -> Result {
         if bytes.iter().all(|b| *b == 0) {
-            let d = inst.def(r, View::X);
-            inst.step(Code::VEX_Vxorps_xmm_xmm_xmmm128, &[d, d, d]);
+            self.clear(r);
         } else {
-            let at = Arg::Pool(self.constant(bytes));
-            let view = self.view(ty);
-            let d = inst.def(r, view);
-            inst.step(load_code(ty, view)?, &[d, at]);
+            let (at, view) = (Source::Pool(self.constant(bytes)), self.view(ty));
+            self.two(load_code(ty, view)?, (r, view), (at, view));
         }
-        self.now.push(inst);
         Ok(())
     }
 
+    /// Zeros in a vector register.
+    pub fn clear(&mut self, r: VReg) {
+        let mut inst = Inst::new();
+        let d = inst.def(r, View::X);
+        inst.step(Code::VEX_Vxorps_xmm_xmm_xmmm128, &[d, d, d]);
+        self.now.push(inst);
+    }
+
     /// The address of what is at an offset from a pointer.
-    pub fn address(&mut self, pointer: ir::Value, offset: i32) -> Result<Address, Unsupported> {
+    pub fn address(&mut self, pointer: ir::Value, offset: i32) -> Result<Address> {
         let (v, offset) = self.without_constants(pointer, offset, 1);
         if let Some(InstructionData::StackAddr { stack_slot, offset: more, .. }) = self.definition(v) {
             let at = self.slots[stack_slot.index()] as i32 + i32::from(more);
@@ -259,7 +262,7 @@ pub fn view_of(bytes: usize) -> View {
 }
 
 /// The part of a general register that a type takes.
-pub fn int_view(ty: Type) -> Result<View, Unsupported> {
+pub fn int_view(ty: Type) -> Result<View> {
     match ty {
         types::I8 => Ok(View::B),
         types::I16 => Ok(View::W),

@@ -5,9 +5,9 @@
 use super::access::load_code;
 use super::codes::{self, Row};
 use super::compare::predicate;
-use super::inst::{Inst, Source, View, imm8};
+use super::inst::{Read, Source, View};
 use super::scalar::rounding;
-use super::select::{Select, Unsupported};
+use super::select::{Result, Select};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{self, InstructionData, Opcode};
 use iced_x86::Code;
@@ -19,17 +19,11 @@ pub fn half(view: View) -> View {
 }
 
 impl Select<'_> {
-    pub fn row(&self, row: Row, ty: Type) -> Result<Code, Unsupported> {
+    pub fn row(&self, row: Row, ty: Type) -> Result<Code> {
         row.at(self.view(ty)).ok_or_else(|| format!("an instruction on {ty}"))
     }
 
-    pub fn vectors(
-        &mut self,
-        _: ir::Inst,
-        data: InstructionData,
-        d: VReg,
-        ty: Type,
-    ) -> Result<(), Unsupported> {
+    pub fn vectors(&mut self, data: InstructionData, d: VReg, ty: Type) -> Result {
         let opcode = data.opcode();
         let view = self.view(ty);
         match data {
@@ -66,13 +60,7 @@ impl Select<'_> {
         }
     }
 
-    pub fn vector_binary(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        [x, y]: [ir::Value; 2],
-    ) -> Result<(), Unsupported> {
+    pub fn vector_binary(&mut self, opcode: Opcode, d: VReg, ty: Type, [x, y]: [ir::Value; 2]) -> Result {
         match opcode {
             Opcode::Ishl | Opcode::Ushr | Opcode::Sshr => return self.shift_lanes(opcode, d, ty, x, y),
             Opcode::Snarrow | Opcode::Unarrow | Opcode::Uunarrow => {
@@ -95,9 +83,13 @@ impl Select<'_> {
             _ => {}
         }
         let row = binary(opcode, ty.lane_type()).ok_or_else(|| format!("{opcode}.{ty}"))?;
-        let code = self.row(row, ty)?;
         let commutes = !matches!(opcode, Opcode::Isub | Opcode::Fsub | Opcode::Fdiv);
-        let (x, y) = if commutes && matches!(self.source_of_constant(x), Some(())) { (y, x) } else { (x, y) };
+        self.apply(row, d, ty, if commutes && self.is_constant(x) { [y, x] } else { [x, y] })
+    }
+
+    /// An operator whose second operand may be in memory.
+    pub fn apply(&mut self, row: Row, d: VReg, ty: Type, [x, y]: [ir::Value; 2]) -> Result {
+        let code = self.row(row, ty)?;
         let (x, y) = (self.reg(x)?, self.source(y)?);
         self.three(code, self.view(ty), d, x, y);
         Ok(())
@@ -113,82 +105,49 @@ impl Select<'_> {
         }
     }
 
-    pub fn source_of_constant(&self, v: ir::Value) -> Option<()> {
-        match self.definition(self.root(v))? {
-            InstructionData::UnaryConst { .. } => Some(()),
-            InstructionData::Unary { opcode: Opcode::Splat, arg } => {
-                let definition = self.definition(arg)?;
-                let opcode = definition.opcode();
-                matches!(opcode, Opcode::Iconst | Opcode::F32const | Opcode::F64const).then_some(())
+    fn is_constant(&self, v: ir::Value) -> bool {
+        match self.definition(self.root(v)) {
+            Some(InstructionData::UnaryConst { .. }) => true,
+            Some(InstructionData::Unary { opcode: Opcode::Splat, arg }) => {
+                let opcode = self.definition(arg).map(|d| d.opcode());
+                matches!(opcode, Some(Opcode::Iconst | Opcode::F32const | Opcode::F64const))
             }
-            _ => None,
+            _ => false,
         }
     }
 
     /// The smaller or larger of integers of 64 bits.
-    fn extremum_of_longs(
-        &mut self,
-        least: bool,
-        d: VReg,
-        ty: Type,
-        [x, y]: [ir::Value; 2],
-    ) -> Result<(), Unsupported> {
+    fn extremum_of_longs(&mut self, least: bool, d: VReg, ty: Type, [x, y]: [ir::Value; 2]) -> Result {
         let view = self.view(ty);
         let (greater, blend) = (self.row(codes::PCMPGTQ, ty)?, self.row(codes::BLENDVPD, ty)?);
         let (x, y, mask) = (self.reg(x)?, self.reg(y)?, self.fresh(RegClass::Float));
         self.three(greater, view, mask, x, Source::Reg(y));
         // The second where the first is greater.
         let (a, b) = if least { (x, y) } else { (y, x) };
-        let mut inst = Inst::new();
-        let d = inst.def(d, view);
-        let [a, b, mask] = [a, b, mask].map(|r| inst.using(r, view));
-        inst.step(blend, &[d, a, b, mask]);
-        self.now.push(inst);
+        self.of_registers(blend, view, d, [a, b, mask]);
         Ok(())
     }
 
     /// `x * y` of 64 bits: the product of the lower halves, and the sum of the mixed ones above.
-    pub fn product_of_longs(
-        &mut self,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-        y: ir::Value,
-    ) -> Result<(), Unsupported> {
+    pub fn product_of_longs(&mut self, d: VReg, ty: Type, x: ir::Value, y: ir::Value) -> Result {
         let view = self.view(ty);
         let (x, y) = (self.reg(x)?, self.reg(y)?);
         let [a, b, ab, ba, mixed, high, low] = [(); 7].map(|()| self.fresh(RegClass::Float));
         let (times, up) = (self.row(codes::PMULUDQ, ty)?, self.row(codes::PSLLQ_BY, ty)?);
         let (down, plus) = (self.row(codes::PSRLQ_BY, ty)?, self.row(codes::PADDQ, ty)?);
-        self.by(down, view, a, x, 32);
-        self.by(down, view, b, y, 32);
+        self.by(down, (a, view), (x, view), 32);
+        self.by(down, (b, view), (y, view), 32);
         self.three(times, view, ab, a, Source::Reg(y));
         self.three(times, view, ba, x, Source::Reg(b));
         self.three(plus, view, mixed, ab, Source::Reg(ba));
-        self.by(up, view, high, mixed, 32);
+        self.by(up, (high, view), (mixed, view), 32);
         self.three(times, view, low, x, Source::Reg(y));
         self.three(plus, view, d, low, Source::Reg(high));
         Ok(())
     }
 
-    /// `d = code x n`, where `x` is in a register.
-    pub fn by(&mut self, code: Code, view: View, d: VReg, x: VReg, n: u8) {
-        let mut inst = Inst::new();
-        let d = inst.def(d, view);
-        let x = inst.using(x, view);
-        inst.step(code, &[d, x, imm8(n)]);
-        self.now.push(inst);
-    }
-
     /// All lanes by the same count.
-    pub fn shift_lanes(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-        n: ir::Value,
-    ) -> Result<(), Unsupported> {
+    pub fn shift_lanes(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value, n: ir::Value) -> Result {
         let lane = ty.lane_type();
         if opcode == Opcode::Sshr && lane == types::I64 && self.bytes_of(ty) < 64 {
             return self.shift_of_longs(d, ty, x, n);
@@ -209,22 +168,17 @@ impl Select<'_> {
         let a = self.reg(x)?;
         if let Some(n) = self.int(n) {
             let code = self.row(by_number, ty)?;
-            self.by(code, view, d, a, (n as u32 & (lane.bits() - 1)) as u8);
+            self.by(code, (d, view), (a, view), (n as u32 & (lane.bits() - 1)) as u8);
             return Ok(());
         }
         let code = self.row(by_count, ty)?;
         let count = self.count(n, lane)?;
-        let mut inst = Inst::new();
-        let d = inst.def(d, view);
-        let a = inst.using(a, view);
-        let count = inst.source(Source::Reg(count), View::X);
-        inst.step(code, &[d, a, count]);
-        self.now.push(inst);
+        self.make(code, (d, view), &[Read::In(a, view), Read::Any(Source::Reg(count), View::X)]);
         Ok(())
     }
 
     /// A count of a shift, below the width of a lane, in a vector register.
-    pub fn count(&mut self, n: ir::Value, lane: Type) -> Result<VReg, Unsupported> {
+    pub fn count(&mut self, n: ir::Value, lane: Type) -> Result<VReg> {
         let n = self.reg(n)?;
         let (masked, count) = (self.fresh(RegClass::Int), self.fresh(RegClass::Float));
         self.onto(Code::And_rm64_imm32, View::Q, masked, n, Source::Imm(lane.bits() as i32 - 1));
@@ -233,13 +187,7 @@ impl Select<'_> {
     }
 
     /// An arithmetic shift to the right that the processor does not have: with the sign flipped before, and taken off after.
-    pub fn shift_of_longs(
-        &mut self,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-        n: ir::Value,
-    ) -> Result<(), Unsupported> {
+    pub fn shift_of_longs(&mut self, d: VReg, ty: Type, x: ir::Value, n: ir::Value) -> Result {
         let view = self.view(ty);
         let sign = (1u64 << 63).to_le_bytes().repeat(self.bytes_of(ty) / ty.lane_type().bytes() as usize);
         let sign = self.constant(&sign);
@@ -251,19 +199,15 @@ impl Select<'_> {
         match self.int(n) {
             Some(n) => {
                 let code = self.row(codes::PSRLQ_BY, ty)?;
-                self.by(code, view, shifted, x, (n & 63) as u8);
-                self.by(code, view, mask, signs, (n & 63) as u8);
+                self.by(code, (shifted, view), (x, view), (n & 63) as u8);
+                self.by(code, (mask, view), (signs, view), (n & 63) as u8);
             }
             None => {
                 let code = self.row(codes::PSRLQ, ty)?;
                 let count = self.count(n, types::I64)?;
                 for (to, from) in [(shifted, x), (mask, signs)] {
-                    let mut inst = Inst::new();
-                    let to = inst.def(to, view);
-                    let from = inst.using(from, view);
-                    let count = inst.source(Source::Reg(count), View::X);
-                    inst.step(code, &[to, from, count]);
-                    self.now.push(inst);
+                    let reads = [Read::In(from, view), Read::Any(Source::Reg(count), View::X)];
+                    self.make(code, (to, view), &reads);
                 }
             }
         }
@@ -272,13 +216,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    pub fn vector_unary(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        x: ir::Value,
-    ) -> Result<(), Unsupported> {
+    pub fn vector_unary(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result {
         let (view, lane) = (self.view(ty), ty.lane_type());
         let double = lane == types::F64;
         if let Some(mode) = rounding(opcode) {
@@ -291,7 +229,10 @@ impl Select<'_> {
             Opcode::Splat => self.splat(d, ty, x),
             Opcode::ScalarToVector => self.first_lane(d, x),
             Opcode::VanyTrue | Opcode::VallTrue => self.flag(d, InstructionData::Unary { opcode, arg: x }),
-            Opcode::Bnot => self.invert(d, ty, x),
+            Opcode::Bnot => {
+                let x = self.reg(x)?;
+                self.flip(d, ty, x)
+            }
             Opcode::Fneg | Opcode::Fabs => {
                 let (row, mask) = self.sign(opcode, lane, self.bytes_of(ty));
                 let code = self.row(row, ty)?;
@@ -332,7 +273,7 @@ impl Select<'_> {
         }
     }
 
-    fn absolute_lanes(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    fn absolute_lanes(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
         match ty.lane_type() {
             types::I8 => self.unary(codes::PABSB, d, ty, x),
             types::I16 => self.unary(codes::PABSW, d, ty, x),
@@ -342,7 +283,7 @@ impl Select<'_> {
         }
     }
 
-    pub fn unary(&mut self, row: Row, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn unary(&mut self, row: Row, d: VReg, ty: Type, x: ir::Value) -> Result {
         let code = self.row(row, ty)?;
         let view = self.view(ty);
         let x = self.source(x)?;
@@ -352,23 +293,20 @@ impl Select<'_> {
 
     pub fn zero(&mut self) -> VReg {
         let r = self.fresh(RegClass::Float);
-        let mut inst = Inst::new();
-        let d = inst.def(r, View::X);
-        inst.step(Code::VEX_Vxorps_xmm_xmm_xmmm128, &[d, d, d]);
-        self.now.push(inst);
+        self.clear(r);
         r
     }
 
-    pub fn invert(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    /// `d = !x`.
+    pub fn flip(&mut self, d: VReg, ty: Type, x: VReg) -> Result {
         let ones = Source::Pool(self.constant(&vec![0xff; self.bytes_of(ty)]));
         let code = self.row(codes::XOR, ty)?;
-        let x = self.reg(x)?;
         self.three(code, self.view(ty), d, x, ones);
         Ok(())
     }
 
     /// The larger of `x` and `-x`, by the sign of each lane.
-    pub fn absolute_longs(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn absolute_longs(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
         let view = self.view(ty);
         let x = self.reg(x)?;
         let (zero, signs, flipped) = (self.zero(), self.fresh(RegClass::Float), self.fresh(RegClass::Float));
@@ -381,26 +319,20 @@ impl Select<'_> {
     }
 
     /// The same scalar in all lanes.
-    pub fn splat(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn splat(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
         let (view, lane) = (self.view(ty), ty.lane_type());
-        let row = match lane.bytes() {
-            1 => codes::PBROADCASTB,
-            2 => codes::PBROADCASTW,
-            4 => codes::PBROADCASTD,
-            _ => codes::PBROADCASTQ,
+        let rows = [codes::PBROADCASTB, codes::PBROADCASTW, codes::PBROADCASTD, codes::PBROADCASTQ];
+        let code = self.row(codes::by_bytes(lane.bytes(), rows), ty)?;
+        let first = match self.read_here(x)? {
+            Some(address) => Source::Mem(address),
+            None => Source::Reg(self.in_vector(x)?),
         };
-        let code = self.row(row, ty)?;
-        if let Some(address) = self.read_here(x)? {
-            self.two(code, (d, view), (Source::Mem(address), View::X));
-            return Ok(());
-        }
-        let first = self.in_vector(x)?;
-        self.two(code, (d, view), (Source::Reg(first), View::X));
+        self.two(code, (d, view), (first, View::X));
         Ok(())
     }
 
     /// A scalar in the first lane of a vector register.
-    pub fn in_vector(&mut self, x: ir::Value) -> Result<VReg, Unsupported> {
+    pub fn in_vector(&mut self, x: ir::Value) -> Result<VReg> {
         let r = self.reg(x)?;
         if r.class() == RegClass::Float {
             return Ok(r);
@@ -410,7 +342,7 @@ impl Select<'_> {
         Ok(t)
     }
 
-    pub fn first_lane(&mut self, d: VReg, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn first_lane(&mut self, d: VReg, x: ir::Value) -> Result {
         let ty = self.ty(x);
         if ty.is_float()
             && let Some(address) = self.read_here(x)?
@@ -428,29 +360,26 @@ impl Select<'_> {
         Ok(())
     }
 
-    pub fn lanes_from_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn lanes_from_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
         if ty.lane_type() == types::F32 {
             return self.unary(codes::CVTDQ2PS, d, ty, x);
         }
         // Numbers of 64 bits that were 32 before.
-        let Some(InstructionData::Unary { opcode, arg }) = self.definition(self.root(x)) else {
-            return Err("a conversion from 64 bits".into());
-        };
-        let source = match opcode {
-            Opcode::SwidenLow => self.source(arg)?,
-            Opcode::SwidenHigh => {
+        let source = match self.definition(self.root(x)) {
+            Some(InstructionData::Unary { opcode: Opcode::SwidenLow, arg }) => self.source(arg)?,
+            Some(InstructionData::Unary { opcode: Opcode::SwidenHigh, arg }) => {
                 let x = self.reg(arg)?;
                 Source::Reg(self.upper(x, ty))
             }
             _ => return Err("a conversion from 64 bits".into()),
         };
-        let code = self.row(codes::CVTDQ2PD, ty)?;
-        self.two(code, (d, self.view(ty)), (source, half(self.view(ty))));
+        let (code, view) = (self.row(codes::CVTDQ2PD, ty)?, self.view(ty));
+        self.two(code, (d, view), (source, half(view)));
         Ok(())
     }
 
     /// Floats towards zero, the nearest integer if that is too far away, and 0 of no number.
-    pub fn lanes_to_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn lanes_to_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result {
         let view = self.view(ty);
         let limit = (1u32 << 31) as f32;
         let limit = Source::Pool(
@@ -481,45 +410,28 @@ impl Select<'_> {
 fn binary(opcode: Opcode, lane: Type) -> Option<Row> {
     use Opcode::*;
     use codes::*;
-    Some(match (opcode, lane) {
-        (Fadd, types::F32) => ADDPS,
-        (Fadd, _) => ADDPD,
-        (Fsub, types::F32) => SUBPS,
-        (Fsub, _) => SUBPD,
-        (Fmul, types::F32) => MULPS,
-        (Fmul, _) => MULPD,
-        (Fdiv, types::F32) => DIVPS,
-        (Fdiv, _) => DIVPD,
-        (Iadd, types::I8) => PADDB,
-        (Iadd, types::I16) => PADDW,
-        (Iadd, types::I32) => PADDD,
-        (Iadd, types::I64) => PADDQ,
-        (Isub, types::I8) => PSUBB,
-        (Isub, types::I16) => PSUBW,
-        (Isub, types::I32) => PSUBD,
-        (Isub, types::I64) => PSUBQ,
-        (Imul, types::I16) => PMULLW,
-        (Imul, types::I32) => PMULLD,
-        (Imul, types::I64) => PMULLQ,
-        (Band, _) => AND,
-        (Bor, _) => OR,
-        (Bxor, _) => XOR,
-        (Smin, types::I8) => PMINSB,
-        (Smin, types::I16) => PMINSW,
-        (Smin, types::I32) => PMINSD,
-        (Smin, types::I64) => PMINSQ,
-        (Smax, types::I8) => PMAXSB,
-        (Smax, types::I16) => PMAXSW,
-        (Smax, types::I32) => PMAXSD,
-        (Smax, types::I64) => PMAXSQ,
-        (Umin, types::I8) => PMINUB,
-        (Umin, types::I16) => PMINUW,
-        (Umin, types::I32) => PMINUD,
-        (Umin, types::I64) => PMINUQ,
-        (Umax, types::I8) => PMAXUB,
-        (Umax, types::I16) => PMAXUW,
-        (Umax, types::I32) => PMAXUD,
-        (Umax, types::I64) => PMAXUQ,
+    let float = |single, double| if lane == types::F32 { single } else { double };
+    let int = |rows| by_bytes(lane.bytes(), rows);
+    Some(match opcode {
+        Fadd => float(ADDPS, ADDPD),
+        Fsub => float(SUBPS, SUBPD),
+        Fmul => float(MULPS, MULPD),
+        Fdiv => float(DIVPS, DIVPD),
+        Iadd => int([PADDB, PADDW, PADDD, PADDQ]),
+        Isub => int([PSUBB, PSUBW, PSUBD, PSUBQ]),
+        Imul => match lane {
+            types::I16 => PMULLW,
+            types::I32 => PMULLD,
+            types::I64 => PMULLQ,
+            _ => return None,
+        },
+        Band => AND,
+        Bor => OR,
+        Bxor => XOR,
+        Smin => int([PMINSB, PMINSW, PMINSD, PMINSQ]),
+        Smax => int([PMAXSB, PMAXSW, PMAXSD, PMAXSQ]),
+        Umin => int([PMINUB, PMINUW, PMINUD, PMINUQ]),
+        Umax => int([PMAXUB, PMAXUW, PMAXUD, PMAXUQ]),
         _ => return None,
     })
 }

@@ -17,23 +17,14 @@ use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::{Code, Subst};
 use par_runtime::Scalar;
 
-/// Fuses filters with their consumers, from the bottom up.
-pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
-    let mut users = Users::of(body);
-    for first in (0..body.stms.len()).rev() {
-        if !matches!(body.stms[first].exp, Exp::Filter { .. }) {
-            continue;
-        }
-        let Some(second) = users.first_user(body, first) else { continue };
-        if let Some(fused) = fuse(body, &users, first, second, fuser) {
-            fuser.note(&body.stms[first], &body.stms[second], &fused);
-            users.replace(body, first, second, fused);
-        }
-    }
-    users.finish(body)
-}
-
-fn fuse(body: &Body, users: &Users, first: usize, second: usize, fuser: &mut Fuser) -> Option<Stm> {
+/// A filter and its consumer in one.
+pub(super) fn fuse(
+    body: &Body,
+    users: &Users,
+    first: usize,
+    second: usize,
+    fuser: &mut Fuser,
+) -> Option<Stm> {
     let (filter, consumer) = (&body.stms[first], &body.stms[second]);
     let Exp::Filter { width, inputs, lam } = &filter.exp else { return None };
     let (size, kept) = filter.pat.split_first()?;

@@ -12,38 +12,25 @@ use super::horizontal::{binds_elements, fuse_ops, interleave, reduction};
 use super::parts::rows;
 use super::users::Users;
 use super::vertical::{compose, needed_elsewhere, only_inputs, select};
-use super::{Fuser, may_fuse, may_sink, small_enough};
+use super::{Fuser, into_users, may_fuse, may_sink, small_enough};
 use par_ir::core::{Body, Exp, Lambda, Stm};
 use par_ir::ty::Var;
 
-/// Fuses reductions with the readers of what they pass on, from the bottom up.
+/// Fuses reductions with the readers of what they pass on.
 pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
-    let mut users = Users::of(body);
-    for first in (0..body.stms.len()).rev() {
-        if !matches!(&body.stms[first].exp, Exp::Reduce { neutral, .. } if neutral.len() < body.stms[first].pat.len())
-        {
-            continue;
-        }
-        let Some(second) = users.first_user(body, first) else { continue };
-        if let Some(mut fused) = fuse(body, &users, first, second) {
-            fuser.note(&body.stms[first], &body.stms[second], &fused);
-            fuser.inside(&mut fused);
-            users.replace(body, first, second, fused);
-        }
-    }
-    users.finish(body)
+    into_users(body, fuser, |body, users, first, second, _| fuse(body, users, first, second))
 }
 
 fn fuse(body: &Body, users: &Users, first: usize, second: usize) -> Option<Stm> {
     let (producer, consumer) = (&body.stms[first], &body.stms[second]);
-    let (width, inputs, lam) = rows(&producer.exp)?;
-    let (x, y) = (reduction(&consumer.exp)?, reduction(&producer.exp)?);
-    let (j, k) = (x.neutral.len(), y.neutral.len());
+    let Exp::Reduce { width, inputs, lam, op, neutral } = &producer.exp else { return None };
+    let x = reduction(&consumer.exp)?;
+    let (j, k) = (x.neutral.len(), neutral.len());
     let (reduced, passed) = producer.pat.split_at(k);
     let made: Vec<Var> = passed.iter().map(|p| p.var).collect();
     let all: Vec<Var> = producer.pat.iter().map(|p| p.var).collect();
     let (other_width, other_inputs, other) = rows(&consumer.exp)?;
-    let fits = width == other_width
+    let fits = *width == other_width
         && may_fuse(lam, other)
         && small_enough(lam, other)
         && lam.is_scalar()
@@ -67,8 +54,8 @@ fn fuse(body: &Body, users: &Users, first: usize, second: usize) -> Option<Stm> 
     joint.ret.extend(rest);
     let mut pat = interleave(&consumer.pat, reduced, j, k);
     pat.extend(select(passed.to_vec(), &kept));
-    let (op, neutral) = (fuse_ops(&x.op, &y.op, j, k), [x.neutral, y.neutral].concat());
-    let exp = Exp::Reduce { width, inputs: arrays, lam: joint, op, neutral };
+    let (op, neutral) = (fuse_ops(&x.op, op, j, k), [x.neutral, neutral].concat());
+    let exp = Exp::Reduce { width: *width, inputs: arrays, lam: joint, op, neutral };
     Some(Stm { pat, exp, span: consumer.span })
 }
 

@@ -32,6 +32,7 @@ use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::Code;
 use rustc_hash::{FxHashMap, FxHashSet};
+use users::Users;
 
 /// Fuses in all functions.
 pub fn run(program: &mut Program) {
@@ -93,7 +94,7 @@ impl Fuser<'_> {
             || retype::sweep(body, self)
             || vertical::sweep(body, self)
             || folds::sweep(body, self)
-            || filter::sweep(body, self)
+            || into_users(body, self, filter::fuse)
             || horizontal::sweep(body, self)
             || elements::sweep(body, self)
         {}
@@ -109,6 +110,27 @@ impl Fuser<'_> {
         stm.exp.for_each_body_mut(|b| self.body(b));
         self.in_rows = before;
     }
+}
+
+/// Fuses statements with the first one that depends on them, from the bottom up, so that a chain takes one sweep.
+fn into_users(
+    body: &mut Body,
+    fuser: &mut Fuser,
+    fuse: impl Fn(&Body, &Users, usize, usize, &mut Fuser) -> Option<Stm>,
+) -> bool {
+    let mut users = Users::of(body);
+    let mut first = body.stms.len();
+    while first > 0 {
+        first -= 1;
+        let Some(second) = users.first_user(body, first) else { continue };
+        if let Some(mut fused) = fuse(body, &users, first, second, fuser) {
+            fuser.note(&body.stms[first], &body.stms[second], &fused);
+            fuser.inside(&mut fused);
+            users.replace(body, first, second, fused);
+            first = second + 1; // what was made may be a producer itself
+        }
+    }
+    users.finish(body)
 }
 
 /// True if the rows of two operators may be worked on by one.

@@ -16,7 +16,7 @@
 
 use super::parts::{Inputs, rows, rows_mut};
 use super::users::Users;
-use super::{Fuser, may_sink, small_enough};
+use super::{Fuser, into_users, may_sink, small_enough};
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
 use par_ir::tiny;
 use par_ir::tuning;
@@ -24,24 +24,9 @@ use par_ir::ty::{Atom, Type, Var};
 use par_ir::visit::Code;
 use std::collections::BTreeSet;
 
-/// Fuses producers with their consumers, from the bottom up, so that a chain takes one sweep.
+/// Fuses producers with their consumers.
 pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
-    let mut users = Users::of(body);
-    let mut first = body.stms.len();
-    while first > 0 {
-        first -= 1;
-        if !matches!(body.stms[first].exp, Exp::Map { .. }) {
-            continue;
-        }
-        let Some(second) = users.first_user(body, first) else { continue };
-        if let Some(mut fused) = fuse(body, &users, first, second) {
-            fuser.note(&body.stms[first], &body.stms[second], &fused);
-            fuser.inside(&mut fused);
-            users.replace(body, first, second, fused);
-            first = second + 1; // what was made may be a producer itself
-        }
-    }
-    users.finish(body)
+    into_users(body, fuser, |body, users, first, second, _| fuse(body, users, first, second))
 }
 
 fn fuse(body: &Body, users: &Users, first: usize, second: usize) -> Option<Stm> {

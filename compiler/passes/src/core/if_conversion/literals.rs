@@ -11,6 +11,7 @@
 //! Rows of constants are in a table. Of others each element has a variable; `replicate k x` has one.
 
 use super::IfConversion;
+use par_ir::build::Statements;
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::visit::Code;
@@ -92,9 +93,9 @@ impl IfConversion<'_> {
         let Dim::Size(width) = p.ty.dims[0] else { unreachable!("the length of a row is a number") };
         let (base, slots) = chosen.split_first().expect("a row has a place in the table");
         let index = Param { var: self.vars.fresh("j"), ty: Type::scalar(Prim::I64) };
-        let mut code = Element { vars: self.vars, stms: vec![], span };
-        let element = code.element((base, slots), index.var.into(), rows, table);
-        let body = Body { stms: code.stms, results: vec![element] };
+        let mut code = Statements::new(span);
+        let element = element((base, slots), index.var.into(), (rows, table), &mut code, self.vars);
+        let body = code.results(vec![element]);
         let ret = vec![Type::scalar(rows.prim)];
         let lam = Lambda { params: vec![index], body, ret, schedule: Schedule::Free };
         let positions = Type::array(vec![Dim::Size(width)], Prim::I64);
@@ -236,60 +237,36 @@ impl Chooser<'_> {
     }
 }
 
-/// Scalar statements under construction.
-struct Element<'v> {
-    vars: &'v mut Vars,
-    stms: Vec<Stm>,
-    span: Span,
-}
-
-impl Element<'_> {
-    fn emit(&mut self, prim: Prim, exp: Exp) -> Atom {
-        let p = Param { var: self.vars.fresh("t"), ty: Type::scalar(prim) };
-        let var = p.var.into();
-        self.stms.push(Stm { pat: vec![p], exp, span: self.span });
-        var
+/// The element at an index of the row that is chosen by these numbers.
+fn element(
+    (base, slots): (&Param, &[Param]),
+    index: Atom,
+    (rows, table): (&Rows, Option<Var>),
+    code: &mut Statements,
+    vars: &mut Vars,
+) -> Atom {
+    let base = base.var.into();
+    let select = |prim| PrimOp::Select(prim);
+    let mut chosen: Option<Atom> = None;
+    for (i, slot) in slots.iter().enumerate().rev() {
+        chosen = Some(match chosen {
+            None => slot.var.into(),
+            Some(later) => {
+                let here = code.compare("t", CmpOp::Eq, index, Atom::i64(i as i64), vars);
+                code.prim("t", select(rows.prim), vec![here, slot.var.into(), later], vars)
+            }
+        });
     }
-
-    fn compare(&mut self, op: CmpOp, x: Atom, y: i64) -> Atom {
-        self.emit(Prim::Bool, Exp::Prim(PrimOp::Cmp(op, Prim::I64), vec![x, Atom::i64(y)]))
+    if let (true, Some(other), [first, _, ..]) = (rows.has_same, chosen, slots) {
+        let same = code.compare("t", CmpOp::Eq, base, Atom::i64(SAME), vars);
+        chosen = Some(code.prim("t", select(rows.prim), vec![same, first.var.into(), other], vars));
     }
-
-    fn select(&mut self, prim: Prim, c: Atom, x: Atom, y: Atom) -> Atom {
-        self.emit(prim, Exp::Prim(PrimOp::Select(prim), vec![c, x, y]))
-    }
-
-    /// The element at an index of the row that is chosen by these numbers.
-    fn element(
-        &mut self,
-        (base, slots): (&Param, &[Param]),
-        index: Atom,
-        rows: &Rows,
-        table: Option<Var>,
-    ) -> Atom {
-        let base = base.var.into();
-        let mut chosen: Option<Atom> = None;
-        for (i, slot) in slots.iter().enumerate().rev() {
-            chosen = Some(match chosen {
-                None => slot.var.into(),
-                Some(later) => {
-                    let here = self.compare(CmpOp::Eq, index, i as i64);
-                    self.select(rows.prim, here, slot.var.into(), later)
-                }
-            });
-        }
-        if let (true, Some(other), [first, _, ..]) = (rows.has_same, chosen, slots) {
-            let same = self.compare(CmpOp::Eq, base, SAME);
-            chosen = Some(self.select(rows.prim, same, first.var.into(), other));
-        }
-        let Some(table) = table else {
-            return chosen.unwrap_or(Atom::Const(Scalar::zero(rows.prim)));
-        };
-        let at = self.emit(Prim::I64, Exp::Prim(PrimOp::Bin(BinOp::Add, Prim::I64), vec![base, index]));
-        let Some(chosen) = chosen else { return self.emit(rows.prim, Exp::Index(table, vec![at])) };
-        let is_constant = self.compare(CmpOp::Ge, base, 0);
-        let at = self.select(Prim::I64, is_constant, at, Atom::i64(0));
-        let constant = self.emit(rows.prim, Exp::Index(table, vec![at]));
-        self.select(rows.prim, is_constant, constant, chosen)
-    }
+    let Some(table) = table else { return chosen.unwrap_or(Atom::Const(Scalar::zero(rows.prim))) };
+    let ty = Type::scalar(rows.prim);
+    let at = code.arith("t", BinOp::Add, base, index, vars);
+    let Some(chosen) = chosen else { return code.value("t", ty, Exp::Index(table, vec![at]), vars).into() };
+    let is_constant = code.compare("t", CmpOp::Ge, base, Atom::i64(0), vars);
+    let at = code.prim("t", select(Prim::I64), vec![is_constant, at, Atom::i64(0)], vars);
+    let constant = code.value("t", ty, Exp::Index(table, vec![at]), vars).into();
+    code.prim("t", select(rows.prim), vec![is_constant, constant, chosen], vars)
 }

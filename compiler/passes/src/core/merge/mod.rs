@@ -18,10 +18,11 @@
 
 mod widths;
 
+use par_ir::build::Statements;
 use par_ir::core::{Body, Exp, Fun, FunId, Lambda, Param, Program, Schedule, Stm};
 use par_ir::place::note_fusion;
 use par_ir::visit::Code;
-use par_ir::{Atom, Dim, Elem, Prim, Scalar, Span, Type, Var, Vars};
+use par_ir::{Atom, Dim, Elem, Prim, Scalar, Type, Var, Vars};
 use std::collections::{BTreeSet, HashMap};
 
 /// Merges calls in every body of a program.
@@ -200,10 +201,9 @@ impl Merger {
         body.stms = out;
     }
 
-    fn bind(&mut self, name: &str, ty: Type, exp: Exp, span: Span, out: &mut Vec<Stm>) -> Var {
-        let var = self.vars.fresh(name);
-        self.types.insert(var, ty.clone());
-        out.push(Stm { pat: vec![Param { var, ty }], exp, span });
+    fn bind(&mut self, name: &str, ty: Type, exp: Exp, code: &mut Statements) -> Var {
+        let var = code.value(name, ty.clone(), exp, &mut self.vars);
+        self.types.insert(var, ty);
         var
     }
 
@@ -219,7 +219,8 @@ impl Merger {
         let (own_params, own_ret) = (sig.params.clone(), sig.ret.clone());
         let (params, ragged_params) = self.ragged(&own_params, &differing);
         let (mut ret, ragged_ret) = self.ragged(&own_ret, &differing);
-        let args = self.ragged_args(&own_params, args, &ragged_params, span, out);
+        let mut code = Statements::new(span);
+        let args = self.ragged_args(&own_params, args, &ragged_params, &mut code);
         let width = Atom::i64(calls.len() as i64);
         let mut l = Lifted { outer: HashMap::new(), inner: HashMap::new() };
         let (mut inputs, mut lam_params) = (Vec::new(), Vec::new());
@@ -228,7 +229,7 @@ impl Merger {
                 l.inner.insert(p.var, args[i][0]);
                 continue;
             }
-            let input = self.as_rows(p, &params, args[i].clone(), width, &mut l, span, out);
+            let input = self.as_rows(p, &params, args[i].clone(), width, &mut l, &mut code);
             let var = self.vars.fresh_like(p.var);
             let ty = l.inside(&p.ty);
             self.types.insert(var, ty.clone());
@@ -237,25 +238,27 @@ impl Merger {
             lam_params.push(Param { var, ty });
         }
         ret.splice(0..0, shared_shapes(&own_params, &own_ret, &l));
-        let mut stms = Vec::new();
-        self.matrices(&ragged_params, &mut l, span, &mut stms);
+        let mut inside = Statements::new(span);
+        self.matrices(&ragged_params, &mut l, &mut inside);
         let called: Vec<Param> = own_ret.iter().map(|q| self.inside(q, &mut l)).collect();
         let args = own_params.iter().map(|p| l.inner[&p.var]).collect();
-        stms.push(Stm { pat: called.clone(), exp: Exp::Call(fun, args), span });
-        self.rows_of_matrices(&ragged_ret, &mut l, span, &mut stms);
+        inside.bind(called.clone(), Exp::Call(fun, args));
+        self.rows_of_matrices(&ragged_ret, &mut l, &mut inside);
         let results: Vec<Atom> = ret.iter().map(|q| l.inner[&q.var]).collect();
         let types = ret.iter().map(|q| l.inside(&q.ty)).collect();
         let outside: Vec<Param> = ret.iter().map(|q| self.outside(q, &ret, width, &mut l)).collect();
         note_fusion(&mut self.vars, called.iter().chain(&outside).map(|p| p.var), calls);
-        let body = Body { stms, results };
+        let body = inside.results(results);
         let lam = Lambda { params: lam_params, body, ret: types, schedule: Schedule::Free };
         let rows: HashMap<Var, Var> = ret.iter().zip(&outside).map(|(q, p)| (q.var, p.var)).collect();
-        out.push(Stm { pat: outside, exp: Exp::Map { width, inputs, lam }, span });
+        code.bind(outside, Exp::Map { width, inputs, lam });
         for (j, s) in calls.iter().enumerate() {
+            code.span = s.span;
             for (p, q) in s.pat.iter().zip(&own_ret) {
-                self.result(p, q, Atom::i64(j as i64), &rows, &ragged_ret, s.span, out);
+                self.result(p, q, Atom::i64(j as i64), &rows, &ragged_ret, &mut code);
             }
         }
+        out.extend(code.stms);
     }
 
     /// A result of the call in the map.
@@ -278,7 +281,6 @@ impl Merger {
     }
 
     /// The arguments of all calls as the rows of one array (or descriptor).
-    #[allow(clippy::too_many_arguments)]
     fn as_rows(
         &mut self,
         p: &Param,
@@ -286,29 +288,26 @@ impl Merger {
         args: Vec<Atom>,
         width: Atom,
         l: &mut Lifted,
-        span: Span,
-        out: &mut Vec<Stm>,
+        code: &mut Statements,
     ) -> Var {
         let name = self.vars.name(p.var).to_string();
         let ty = l.outside(&p.ty, width);
-        if p.ty.is_scalar() && !is_size(p.var, params) {
-            return self.bind(&name, ty, Exp::Literal(args, p.ty.prim()), span, out);
-        }
-        if !p.ty.is_scalar() && !p.ty.is_desc() {
-            return self.bind(&name, ty, Exp::Literal(args, p.ty.prim()), span, out);
+        let is_itself = if p.ty.is_scalar() { !is_size(p.var, params) } else { !p.ty.is_desc() };
+        if is_itself {
+            return self.bind(&name, ty, Exp::Literal(args, p.ty.prim()), code);
         }
         let mut rows = args;
         if p.ty.is_desc() {
             let descs = std::mem::take(&mut rows);
             for d in descs.iter().filter_map(|a| a.var()) {
                 let lens = Type { dims: self.types[&d].dims.clone(), elem: Elem::Prim(Prim::I64) };
-                rows.push(self.bind("lens", lens, Exp::Lengths(d), span, out).into());
+                rows.push(self.bind("lens", lens, Exp::Lengths(d), code).into());
             }
         }
         let lengths = Type { dims: ty.dims.clone(), elem: Elem::Prim(Prim::I64) };
-        let lit = self.bind("lens", lengths, Exp::Literal(rows, Prim::I64), span, out);
+        let lit = self.bind("lens", lengths, Exp::Literal(rows, Prim::I64), code);
         let desc = Type { dims: ty.dims, elem: Elem::Desc };
-        let d = self.bind(&name, desc, Exp::MakeDesc(lit), span, out);
+        let d = self.bind(&name, desc, Exp::MakeDesc(lit), code);
         l.outer.insert(p.var, d);
         d
     }

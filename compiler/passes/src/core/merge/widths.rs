@@ -10,7 +10,8 @@
 //! (flattening passes one a call).
 
 use super::{Lifted, Merger, size};
-use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
+use par_ir::build::Statements;
+use par_ir::core::{Exp, Lambda, Param, Schedule};
 use par_ir::{Atom, Dim, Elem, Span, Type, Var};
 use std::collections::{BTreeSet, HashMap};
 
@@ -64,8 +65,7 @@ impl Merger {
         params: &[Param],
         args: Vec<Vec<Atom>>,
         ragged: &HashMap<Var, Ragged>,
-        span: Span,
-        out: &mut Vec<Stm>,
+        code: &mut Statements,
     ) -> Vec<Vec<Atom>> {
         let mut all = Vec::new();
         for (p, args) in params.iter().zip(args) {
@@ -77,7 +77,7 @@ impl Merger {
             let mut columns = vec![Vec::new(); at.len() + 1];
             for v in args.into_iter().filter_map(|a| a.var()) {
                 let ty = self.types[&v].clone();
-                let values = self.as_ragged(v, &ty, &at, span, out);
+                let values = self.as_ragged(v, &ty, &at, code);
                 columns.iter_mut().zip(values).for_each(|(column, a)| column.push(a));
             }
             all.extend(columns);
@@ -86,28 +86,21 @@ impl Merger {
     }
 
     /// A matrix as an array that is ragged in these dimensions: the lengths of their rows, and the rows.
-    fn as_ragged(
-        &mut self,
-        matrix: Var,
-        ty: &Type,
-        at: &[usize],
-        span: Span,
-        out: &mut Vec<Stm>,
-    ) -> Vec<Atom> {
+    fn as_ragged(&mut self, matrix: Var, ty: &Type, at: &[usize], code: &mut Statements) -> Vec<Atom> {
         let (mut ragged, mut values) = (ty.clone(), Vec::new());
         for i in at {
             let Dim::Size(m) = ty.dims[*i] else { unreachable!("matrices have sizes") };
-            let lens = self.copies(&ty.dims[..*i], m, span);
-            let lens = self.bind("lens", lengths_of(ty, *i, Type::I64.elem), lens, span, out);
-            let mut desc = self.bind("s", lengths_of(ty, *i, Elem::Desc), Exp::MakeDesc(lens), span, out);
+            let lens = self.copies(&ty.dims[..*i], m, code.span);
+            let lens = self.bind("lens", lengths_of(ty, *i, Type::I64.elem), lens, code);
+            let mut desc = self.bind("s", lengths_of(ty, *i, Elem::Desc), Exp::MakeDesc(lens), code);
             if !values.is_empty() {
                 let same = Exp::Atom(desc.into());
-                desc = self.bind("s", lengths_of(&ragged, *i, Elem::Desc), same, span, out);
+                desc = self.bind("s", lengths_of(&ragged, *i, Elem::Desc), same, code);
             }
             ragged.dims[*i] = Dim::Seg(desc);
             values.push(desc.into());
         }
-        values.push(self.bind("rows", ragged, Exp::Atom(matrix.into()), span, out).into());
+        values.push(self.bind("rows", ragged, Exp::Atom(matrix.into()), code).into());
         values
     }
 
@@ -117,25 +110,19 @@ impl Merger {
         if rest.is_empty() {
             return Exp::Replicate(*n, m);
         }
-        let (ty, mut stms) = (Type { dims: rest.to_vec(), elem: Type::I64.elem }, Vec::new());
+        let (ty, mut code) = (Type { dims: rest.to_vec(), elem: Type::I64.elem }, Statements::new(span));
         let row = self.copies(rest, m, span);
-        let row = self.bind("lens", ty.clone(), row, span, &mut stms);
-        let body = Body { stms, results: vec![row.into()] };
+        let row = self.bind("lens", ty.clone(), row, &mut code);
+        let body = code.results(vec![row.into()]);
         let lam = Lambda { params: vec![], body, ret: vec![ty], schedule: Schedule::Free };
         Exp::Map { width: *n, inputs: vec![], lam }
     }
 
     /// In the map: the matrices that the call is given.
-    pub(super) fn matrices(
-        &mut self,
-        ragged: &HashMap<Var, Ragged>,
-        l: &mut Lifted,
-        span: Span,
-        out: &mut Vec<Stm>,
-    ) {
+    pub(super) fn matrices(&mut self, ragged: &HashMap<Var, Ragged>, l: &mut Lifted, code: &mut Statements) {
         for r in in_order(ragged) {
             let rows = Exp::Atom(l.inner[&r.rows.var]);
-            let matrix = self.bind("matrix", l.inside(&r.matrix.ty), rows, span, out);
+            let matrix = self.bind("matrix", l.inside(&r.matrix.ty), rows, code);
             l.inner.insert(r.matrix.var, matrix.into());
         }
     }
@@ -145,21 +132,19 @@ impl Merger {
         &mut self,
         ragged: &HashMap<Var, Ragged>,
         l: &mut Lifted,
-        span: Span,
-        out: &mut Vec<Stm>,
+        code: &mut Statements,
     ) {
         for r in in_order(ragged) {
             let (matrix, ty) = (l.inner[&r.matrix.var].var(), l.inside(&r.matrix.ty));
             let matrix = matrix.expect("a matrix is a variable");
             let at: Vec<usize> = r.descs.iter().map(|(i, _)| *i).collect();
-            let values = self.as_ragged(matrix, &ty, &at, span, out);
+            let values = self.as_ragged(matrix, &ty, &at, code);
             let vars = r.descs.iter().map(|(_, desc)| desc.var).chain([r.rows.var]);
             l.inner.extend(vars.zip(values));
         }
     }
 
     /// Takes the result `q` of call `j` out of the map's, as `p`.
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn result(
         &mut self,
         p: &Param,
@@ -167,22 +152,17 @@ impl Merger {
         j: Atom,
         results: &HashMap<Var, Var>,
         ragged: &HashMap<Var, Ragged>,
-        span: Span,
-        out: &mut Vec<Stm>,
+        code: &mut Statements,
     ) {
-        let pat = vec![p.clone()];
-        let Some(r) = ragged.get(&q.var) else {
-            out.push(Stm { pat, exp: Exp::Index(results[&q.var], vec![j]), span });
-            return;
-        };
+        let Some(r) = ragged.get(&q.var) else { return code.index(p.clone(), results[&q.var], vec![j]) };
         let row_of = |v: Var| Exp::Index(results[&v], vec![j]);
         let mut ty = p.ty.clone();
         for (i, desc) in &r.descs {
-            let desc = self.bind("s", lengths_of(&ty, *i, Elem::Desc), row_of(desc.var), span, out);
+            let desc = self.bind("s", lengths_of(&ty, *i, Elem::Desc), row_of(desc.var), code);
             ty.dims[*i] = Dim::Seg(desc);
         }
-        let rows = self.bind("rows", ty, row_of(r.rows.var), span, out);
-        out.push(Stm { pat, exp: Exp::Atom(rows.into()), span });
+        let rows = self.bind("rows", ty, row_of(r.rows.var), code);
+        code.bind(vec![p.clone()], Exp::Atom(rows.into()));
     }
 }
 

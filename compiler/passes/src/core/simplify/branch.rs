@@ -60,7 +60,12 @@ fn branch(
         env.stms(then.stms.drain(..).chain(other.stms.drain(..)).collect(), out);
     }
     if then.stms.is_empty() && other.stms.is_empty() && pat.iter().all(|p| p.ty.is_scalar()) {
-        return selects(env, pat, cond, then.results, other.results, span, out);
+        for ((p, a), b) in pat.into_iter().zip(then.results).zip(other.results) {
+            let Elem::Prim(prim) = p.ty.elem else { continue };
+            let exp = Exp::Prim(PrimOp::Select(prim), vec![cond, a, b]);
+            env.stm(Stm { pat: vec![p], exp, span }, out);
+        }
+        return;
     }
     env.emit(Stm { pat, exp: Exp::If { cond, then, other }, span }, out);
 }
@@ -150,21 +155,5 @@ fn drop_common(env: &mut Env, pat: &mut Vec<Param>, then: &mut Body, other: &mut
         } else {
             i += 1;
         }
-    }
-}
-
-fn selects(
-    env: &mut Env,
-    pat: Vec<Param>,
-    cond: Atom,
-    then: Vec<Atom>,
-    other: Vec<Atom>,
-    span: Span,
-    out: &mut Vec<Stm>,
-) {
-    for ((p, a), b) in pat.into_iter().zip(then).zip(other) {
-        let Elem::Prim(prim) = p.ty.elem else { continue };
-        let exp = Exp::Prim(PrimOp::Select(prim), vec![cond, a, b]);
-        env.stm(Stm { pat: vec![p], exp, span }, out);
     }
 }

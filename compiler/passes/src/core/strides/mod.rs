@@ -124,7 +124,7 @@ impl Strides<'_> {
                 }
                 forwarded
             }
-            Exp::Loop { params, form, body } => self.repeat(params, form, body, span, out),
+            Exp::Loop { .. } => self.repeat(&mut stm, out),
             exp => {
                 exp.lambdas().into_iter().flat_map(|l| &l.params).for_each(|p| {
                     self.types.insert(p.var, p.ty.clone());
@@ -138,14 +138,9 @@ impl Strides<'_> {
         out.extend(slices);
     }
 
-    fn repeat(
-        &mut self,
-        params: &mut Vec<(Param, Atom)>,
-        form: &mut LoopForm,
-        body: &mut Body,
-        span: Span,
-        out: &mut Vec<Stm>,
-    ) -> Groups {
+    fn repeat(&mut self, stm: &mut Stm, out: &mut Vec<Stm>) -> Groups {
+        let Stm { exp: Exp::Loop { params, form, body }, span, .. } = stm else { return vec![] };
+        let span = *span;
         let (mut state, mut init): (Vec<Param>, Vec<Atom>) = std::mem::take(params).into_iter().unzip();
         state.iter().for_each(|p| self.note_param(p));
         let forwarded = self.plan.forwarded(&state);
@@ -194,10 +189,9 @@ impl Strides<'_> {
     }
 
     fn slice(&mut self, p: &Param, arr: Var, [_, at, step]: &[Param; 3], span: Span) -> Stm {
-        let Dim::Size(len) = p.ty.dims[0] else { unreachable!("outermost dimensions are sizes") };
         let slice = Slice { arr, start: at.var.into(), stride: step.var.into() };
         self.slices.insert(p.var, slice);
-        let exp = Exp::Slice { arr, start: slice.start, len, stride: slice.stride };
+        let exp = Exp::Slice { arr, start: slice.start, len: p.ty.rows(), stride: slice.stride };
         Stm { pat: vec![p.clone()], exp, span }
     }
 
@@ -208,9 +202,7 @@ impl Strides<'_> {
             let members: Vec<Var> = group.iter().filter_map(|i| values[*i].var()).collect();
             let sliced = self.sliced_alike(&members, out);
             let (start, step) = self.composed(&sliced.cuts, span, out);
-            let Dim::Size(n) = self.types[&sliced.all[0]].dims[0] else {
-                unreachable!("outermost dimensions are sizes")
-            };
+            let n = self.types[&sliced.all[0]].rows();
             group.iter().zip(&sliced.all).for_each(|(i, v)| values[*i] = (*v).into());
             numbers.push([n, start, step]);
         }

@@ -8,6 +8,7 @@
 //! Prefixes are stored as before if something else uses them.
 
 use super::order;
+use super::users::Users;
 use super::{Fuser, reads};
 use par_ir::core::{self, Body};
 use par_ir::cost::{Time, operators};
@@ -19,21 +20,11 @@ use std::collections::{BTreeSet, HashMap};
 
 /// Fuses scans with what follows them, from the top down.
 pub fn sweep(block: &mut Block, fuser: &mut Fuser) {
-    let mut first = 0;
-    while first < block.stms.len() {
-        let end = block.stms.len().min(first + 1 + tuning::FLAT_FUSION_REACH);
-        let partner = (first + 1..end).find_map(|second| {
-            let kept = block.stms[first].pat.iter().any(|p| fuser.vars.is_opaque(p.var));
-            let fits = !kept && follows(&block.stms[first], &block.stms[second]);
-            fits.then(|| order::together(&block.stms, first, second)).flatten().map(|o| (second, o))
-        });
-        let Some((second, order)) = partner else {
-            first += 1;
-            continue;
-        };
-        let fused = fuse(&block.stms[first], &block.stms[second], fuser);
-        order::replace(block, (first, second), &order, fused, fuser);
-    }
+    let find = |block: &Block, _: &Users, first: usize, fuser: &Fuser| {
+        let kept = block.stms[first].pat.iter().any(|p| fuser.vars.is_opaque(p.var));
+        order::partner(block, first, |i| !kept && follows(&block.stms[first], &block.stms[i]))
+    };
+    order::sweep(block, fuser, find, fuse);
 }
 
 /// Stores only those prefixes that something uses.

@@ -123,7 +123,7 @@ fn copied(stm: &Stm, array: Var, i: Atom, made: &mut Vec<Stm>, fuser: &mut Fuser
     let results = vec![element.var.into()];
     stms.push(core::Stm { pat: vec![element], exp: Exp::Index(array, vec![index]), span: stm.span });
     let mut host = Host::new(stm, fuser.vars);
-    let any = host.prim("any", PrimOp::Cmp(CmpOp::Gt, Prim::I64), vec![rows, Atom::i64(0)]);
+    let any = host.compare("any", CmpOp::Gt, rows, Atom::i64(0));
     let count = host.prim("columns", PrimOp::Select(Prim::I64), vec![any, width, Atom::i64(0)]);
     let kind = KernelKind::Map(vec![Out::Elem(prim)]);
     let body = Body { stms, results };

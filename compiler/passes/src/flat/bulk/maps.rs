@@ -20,18 +20,11 @@ use par_ir::visit::Code;
 
 /// Fuses what can be fused, from the top down.
 pub fn sweep(block: &mut Block, fuser: &mut Fuser) {
-    let (mut first, mut users) = (0, Users::of(block));
-    while first < block.stms.len() {
-        let found = consumer(block, &users, first, fuser)
-            .and_then(|second| Some((second, order::together(&block.stms, first, second)?)));
-        let Some((second, order)) = found else {
-            first += 1;
-            continue;
-        };
-        let fused = fuse(&block.stms[first], &block.stms[second], fuser);
-        order::replace(block, (first, second), &order, fused, fuser);
-        users = Users::of(block);
-    }
+    let find = |block: &Block, users: &Users, first: usize, fuser: &Fuser| {
+        let second = consumer(block, users, first, fuser)?;
+        Some((second, order::together(&block.stms, first, second)?))
+    };
+    order::sweep(block, fuser, find, fuse);
 }
 
 /// The map that alone reads what another one makes.

@@ -20,12 +20,13 @@
 //! c = … a b …                 check 0 <= n
 //! ```
 
+use super::users::Users;
 use super::{Fuser, reads};
 use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Stm, Ty};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::visit::Code;
-use par_ir::{Atom, Var};
+use par_ir::{Atom, Var, tuning};
 use par_runtime::{CheckKind, Prim};
 use std::collections::BTreeSet;
 
@@ -35,6 +36,32 @@ pub struct Order {
     before: Vec<usize>,
     deferred: Vec<usize>,
     behind: Vec<usize>,
+}
+
+/// Fuses pairs, from the top down: `find` says which statement goes with a first one.
+pub fn sweep(
+    block: &mut Block,
+    fuser: &mut Fuser,
+    find: impl Fn(&Block, &Users, usize, &Fuser) -> Option<(usize, Order)>,
+    fuse: impl Fn(&Stm, &Stm, &mut Fuser) -> Stm,
+) {
+    let (mut first, mut users) = (0, Users::of(block));
+    while first < block.stms.len() {
+        match find(block, &users, first, fuser) {
+            Some((second, order)) => {
+                let fused = fuse(&block.stms[first], &block.stms[second], fuser);
+                replace(block, (first, second), &order, fused, fuser);
+                users = Users::of(block);
+            }
+            None => first += 1,
+        }
+    }
+}
+
+/// The first statement within reach for which this holds and that can be a neighbour.
+pub fn partner(block: &Block, first: usize, fits: impl Fn(usize) -> bool) -> Option<(usize, Order)> {
+    let end = block.stms.len().min(first + 1 + tuning::FLAT_FUSION_REACH);
+    (first + 1..end).filter(|i| fits(*i)).find_map(|i| Some((i, together(&block.stms, first, i)?)))
 }
 
 /// The order in which `first` and `second` are neighbours, if there is one.
@@ -112,13 +139,7 @@ fn ends_use(kernel: &Stm, other: &Stm) -> bool {
 }
 
 /// Puts `stm` in the place of a pair.
-pub fn replace(
-    block: &mut Block,
-    (first, second): (usize, usize),
-    order: &Order,
-    stm: Stm,
-    fuser: &mut Fuser,
-) {
+fn replace(block: &mut Block, (first, second): (usize, usize), order: &Order, stm: Stm, fuser: &mut Fuser) {
     let sizes: Vec<Atom> = order.deferred.iter().filter_map(|i| checked_size(&block.stms[*i].op)).collect();
     let mut old: Vec<Option<Stm>> = std::mem::take(&mut block.stms).into_iter().map(Some).collect();
     let mut take = |i: usize| old[i].take();

@@ -12,29 +12,17 @@ use super::users::Users;
 use super::{Fuser, reads};
 use par_ir::core::{Body, Lambda};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Stm};
-use par_ir::tuning;
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
 use std::collections::BTreeSet;
 
 /// Fuses what pays, from the top down.
 pub fn sweep(block: &mut Block, fuser: &mut Fuser) {
-    let (mut first, mut users) = (0, Users::of(block));
-    while first < block.stms.len() {
-        let end = block.stms.len().min(first + 1 + tuning::FLAT_FUSION_REACH);
-        let partner = (first + 1..end).find_map(|second| {
-            let pays =
-                alike(&block.stms[first], &block.stms[second]) && related(block, &users, first, second);
-            pays.then(|| order::together(&block.stms, first, second)).flatten().map(|o| (second, o))
-        });
-        let Some((second, order)) = partner else {
-            first += 1;
-            continue;
-        };
-        let fused = fuse(&block.stms[first], &block.stms[second], fuser);
-        order::replace(block, (first, second), &order, fused, fuser);
-        users = Users::of(block);
-    }
+    let find = |block: &Block, users: &Users, first: usize, _: &Fuser| {
+        let alike = |i: usize| alike(&block.stms[first], &block.stms[i]);
+        order::partner(block, first, |i| alike(i) && related(block, users, first, i))
+    };
+    order::sweep(block, fuser, find, fuse);
 }
 
 fn scan(stm: &Stm) -> Option<(&Kernel, &Lambda, &[Atom], bool)> {

@@ -61,7 +61,7 @@ impl<'k> Reduction<'k> {
         let mut host = Host::new(stm, vars);
         let more = host.arith("n", BinOp::Add, self.by.length, Atom::i64(tuning::COLUMN_BLOCK - 1));
         let blocks = host.arith("blocks", BinOp::Quot, more, Atom::i64(tuning::COLUMN_BLOCK));
-        let one = host.prim("one", PrimOp::Cmp(CmpOp::Eq, Prim::I64), vec![blocks, Atom::i64(1)]);
+        let one = host.compare("one", CmpOp::Eq, blocks, Atom::i64(1));
         let parts: Vec<Param> =
             stm.pat.iter().map(|p| Param { var: host.vars.fresh_like(p.var), ty: p.ty }).collect();
         let rows = match &self.by.groups {

@@ -32,7 +32,7 @@ use std::collections::HashMap;
 pub(crate) use sizes::Sizes;
 
 /// A loop for one position.
-pub(crate) struct OneByOne {
+pub struct OneByOne {
     /// Sizes and work known before it runs, with the statements that compute them.
     pub sizes: Sizes,
     /// The statements that make its buffers.
@@ -44,7 +44,7 @@ pub(crate) struct OneByOne {
 }
 
 /// The loop for one position, if it can be said like that. `types` are those of variables from outside.
-pub(crate) fn one_by_one(stm: &Stm, types: &HashMap<Var, Type>, vars: &mut Vars) -> Option<OneByOne> {
+pub fn one_by_one(stm: &Stm, types: &HashMap<Var, Type>, vars: &mut Vars) -> Option<OneByOne> {
     let Exp::Loop { params, body, .. } = &stm.exp else { return None };
     if params.iter().any(|(p, _)| p.ty.is_desc()) {
         return None;

@@ -22,7 +22,7 @@ use par_ir::{Atom, Dim, Prim, Type, Var, Vars, tuning};
 use std::collections::HashMap;
 
 /// Sizes and work of a loop, known before it runs.
-pub(crate) struct Sizes {
+pub struct Sizes {
     /// Statements that find out.
     pub stms: Vec<Stm>,
     /// Operators of all elements, and launches of the host, in some number of iterations.

@@ -6,10 +6,11 @@ mod buffers;
 mod operators;
 
 use par_ir::alias::updated_by;
-use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Stm};
+use par_ir::build::Statements;
+use par_ir::core::{At, Body, Exp, LoopForm, Param, Repeat, Rows, Stm};
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
-use par_ir::{Atom, Dim, Span, Type, Var, Vars};
+use par_ir::{Atom, Dim, Type, Var, Vars};
 use std::collections::{HashMap, HashSet};
 
 /// A loop whose body writes to buffers.
@@ -42,9 +43,6 @@ impl Region {
 
 /// Where arrays are written, and those that get new buffers.
 type Places = (Vec<Region>, Vec<(Param, Var)>);
-
-/// The rows that an operator goes over.
-type Rows<'s> = (Atom, &'s [Var], &'s Lambda);
 
 struct Generator<'v> {
     vars: &'v mut Vars,
@@ -96,14 +94,14 @@ pub(super) fn generate(
         stale,
         shrinking,
     };
-    let exp = g.iterations(params, form, body)?;
+    let exp = g.iterations(Repeat { params, form, body })?;
     let stm = Stm { exp, ..stm.clone() };
     Some(Generated { stm, buffers: g.buffers, names: g.names, caps: g.caps })
 }
 
 impl Generator<'_> {
     /// A loop whose array state starts in arrays that may be changed.
-    fn iterations(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Option<Exp> {
+    fn iterations(&mut self, Repeat { params, form, body }: Repeat) -> Option<Exp> {
         for (p, init) in params.iter().filter(|(p, _)| !p.ty.is_scalar()) {
             let buffer = init.var().and_then(|v| self.owned.get(&v).copied());
             self.owned.insert(p.var, buffer.unwrap_or(p.var));
@@ -111,47 +109,50 @@ impl Generator<'_> {
             self.note(p);
         }
         let form = match form {
-            LoopForm::While(cond) => {
-                let mut stms = Vec::new();
-                self.body(cond, &vec![None; cond.results.len()], &mut stms)?;
-                LoopForm::While(Body { stms, results: cond.results.clone() })
-            }
+            LoopForm::While(cond) => LoopForm::While(self.alone(cond)?),
             counted => counted.clone(),
         };
-        let mut stms = Vec::new();
+        let mut code = Statements::default();
         for (i, stm) in body.stms.iter().enumerate() {
+            code.span = stm.span;
             let (rest, dests) = (&body.stms[i + 1..], vec![None; stm.pat.len()]);
-            let dests = self.dests_over(stm, rest, params, &body.results, dests, &mut stms);
-            deeper(|| self.stm(stm, dests.clone(), &mut stms))?;
+            let dests = self.dests_over(stm, rest, params, &body.results, dests, &mut code);
+            deeper(|| self.stm(stm, dests.clone(), &mut code))?;
             for (p, d) in stm.pat.iter().zip(dests) {
                 if let Some(d) = d {
-                    self.alias(p, d.buffer, stm.span, &mut stms);
+                    self.alias(p, d.buffer, &mut code);
                 }
             }
         }
-        let span = body.stms.last().map(|s| s.span).unwrap_or_default();
         let mut results = Vec::new();
         for ((p, _), a) in params.iter().zip(&body.results) {
-            results.push(if p.ty.is_scalar() { *a } else { self.next_state(p, *a, span, &mut stms)? });
+            results.push(if p.ty.is_scalar() { *a } else { self.next_state(p, *a, &mut code)? });
         }
         let params = params.iter().map(|(p, a)| (Param { ty: self.roomy(&p.ty), ..p.clone() }, *a)).collect();
-        Some(Exp::Loop { params, form, body: Body { stms, results } })
+        Some(Exp::Loop { params, form, body: code.results(results) })
+    }
+
+    /// A body whose results stay results.
+    fn alone(&mut self, body: &Body) -> Option<Body> {
+        let mut code = Statements::default();
+        self.body(body, &vec![None; body.results.len()], &mut code)?;
+        Some(code.results(body.results.clone()))
     }
 
     /// The next value of array state: a version of it, or copied to where it is.
-    fn next_state(&mut self, p: &Param, a: Atom, span: Span, out: &mut Vec<Stm>) -> Option<Atom> {
+    fn next_state(&mut self, p: &Param, a: Atom, out: &mut Statements) -> Option<Atom> {
         let v = a.var()?;
         let own = self.owned.get(&p.var).copied()?;
         if self.owned.get(&v) == Some(&own) {
             return Some(a);
         }
-        let name = self.name(&p.ty, self.latest(p.var, own, out), span, out);
-        self.write(&Region::whole(name), a, span, out)?;
+        let name = self.name(&p.ty, self.latest(p.var, own, &out.stms), out);
+        self.write(&Region::whole(name), a, out)?;
         let last = Param { var: self.vars.fresh_like(p.var), ty: self.roomy(&p.ty) };
         self.note(&last);
-        push(out, &last, Exp::Atom(name.into()), span);
+        out.bind(vec![last.clone()], Exp::Atom(name.into()));
         self.owned.insert(last.var, own);
-        self.mark(own, last.var, span, out);
+        self.mark(own, last.var, out);
         Some(last.var.into())
     }
 
@@ -170,7 +171,7 @@ impl Generator<'_> {
         params: &[(Param, Atom)],
         results: &[Atom],
         mut dests: Vec<Option<Region>>,
-        out: &mut Vec<Stm>,
+        out: &mut Statements,
     ) -> Vec<Option<Region>> {
         let (Exp::Map { inputs, lam, .. } | Exp::Filter { inputs, lam, .. }) = &stm.exp else { return dests };
         if !self.over {
@@ -183,7 +184,7 @@ impl Generator<'_> {
             let Some(v) = inputs.iter().find(state).copied() else { continue };
             let read = rest.iter().any(|s| s.mentions(v)) || lam.mentions(v) || results.contains(&v.into());
             if !read && self.roomy(&params[k].0.ty) == self.room_of(stm, p) {
-                let name = self.name(&p.ty, v, stm.span, out);
+                let name = self.name(&p.ty, v, out);
                 self.owned.extend(own.map(|own| (name, own)));
                 self.regions.insert(v, Region::whole(name));
                 *dest = Some(Region::whole(name));
@@ -202,9 +203,10 @@ impl Generator<'_> {
     }
 
     /// Statements, with those results that have a region written there.
-    fn body(&mut self, body: &Body, targets: &[Option<Region>], out: &mut Vec<Stm>) -> Option<()> {
-        let mut open = targets.to_vec();
+    fn body(&mut self, body: &Body, targets: &[Option<Region>], out: &mut Statements) -> Option<()> {
+        let (mut open, around) = (targets.to_vec(), out.span);
         for (i, stm) in body.stms.iter().enumerate() {
+            out.span = stm.span;
             if self.update_there(stm, (&body.stms[i + 1..], &body.results), &mut open, out)? {
                 continue;
             }
@@ -215,12 +217,13 @@ impl Generator<'_> {
             let dests = stm.pat.iter().map(&mut dest).collect();
             deeper(|| self.stm(stm, dests, out))?;
         }
-        let span = body.stms.last().map(|s| s.span).unwrap_or_default();
+        out.span = body.stms.last().map(|s| s.span).unwrap_or_default();
         for (target, a) in open.iter().zip(&body.results) {
             if let Some(target) = target {
-                self.write(target, *a, span, out)?;
+                self.write(target, *a, out)?;
             }
         }
+        out.span = around;
         Some(())
     }
 
@@ -230,26 +233,26 @@ impl Generator<'_> {
         stm: &Stm,
         (rest, results): (&[Stm], &[Atom]),
         open: &mut [Option<Region>],
-        out: &mut Vec<Stm>,
+        out: &mut Statements,
     ) -> Option<bool> {
         let Exp::Update { arr, at, value } = &stm.exp else { return Some(false) };
         let k = only_result(stm.pat[0].var, rest, results).filter(|_| !self.owned.contains_key(arr));
         let Some(region) = k.and_then(|k| open[k].take()) else { return Some(false) };
-        self.write(&region, (*arr).into(), stm.span, out)?;
+        self.write(&region, (*arr).into(), out)?;
         let at = [At::indices(&region.at), at.clone()].concat();
-        self.put(region.buffer, at, *value, stm.span, out)?;
+        self.put(region.buffer, at, *value, out)?;
         Some(true)
     }
 
     /// One statement; what has a region among `dests` is written there, and bound no more.
-    fn stm(&mut self, stm: &Stm, dests: Vec<Option<Region>>, out: &mut Vec<Stm>) -> Option<()> {
+    fn stm(&mut self, stm: &Stm, dests: Vec<Option<Region>>, out: &mut Statements) -> Option<()> {
         stm.pat.iter().all(|p| p.ty.is_regular()).then_some(())?;
         stm.pat.iter().for_each(|p| self.note(p));
         match &stm.exp {
             Exp::Map { width, inputs, lam } => {
                 let (places, new) = self.places(&stm.pat, dests)?;
-                self.map((*width, inputs, lam), &places, stm.span, out)?;
-                self.aliases(new, stm.span, out);
+                self.map((*width, inputs, lam), &places, out)?;
+                self.aliases(new, out);
             }
             Exp::Reduce { width, inputs, lam, op, neutral } => {
                 self.fold(stm, (*width, inputs, lam), (op, neutral), None, dests, out)?;
@@ -258,12 +261,12 @@ impl Generator<'_> {
                 self.fold(stm, (*width, inputs, lam), (op, neutral), Some(*exclusive), dests, out)?;
             }
             Exp::If { cond, then, other } => self.branch(stm, *cond, [then, other], dests, out)?,
-            Exp::Loop { params, form, body } => self.inner_loop(stm, params, form, body, out)?,
+            Exp::Loop { params, form, body } => self.inner_loop(stm, Repeat { params, form, body }, out)?,
             Exp::Update { arr, at, value } => {
-                let arr = self.changeable(*arr, &stm.pat[0].ty, stm.span, out)?;
-                let value = self.exact(*value, stm.span, out);
+                let arr = self.changeable(*arr, &stm.pat[0].ty, out)?;
+                let value = self.exact(*value, out);
                 let exp = Exp::Update { arr, at: at.clone(), value };
-                self.version(&stm.pat[0], arr, exp, stm.span, out);
+                self.version(&stm.pat[0], arr, exp, out);
             }
             Exp::Scatter { dests, width, inputs, lam } => {
                 self.scatter(stm, dests, (*width, inputs, lam), None, out)?;
@@ -274,8 +277,8 @@ impl Generator<'_> {
             Exp::Filter { width, inputs, lam } => self.filter(stm, (*width, inputs, lam), dests, out)?,
             Exp::Concat(arrs) => {
                 let (places, new) = self.places(&stm.pat, dests)?;
-                self.concat(&places[0], arrs, stm.span, out)?;
-                self.aliases(new, stm.span, out);
+                self.concat(&places[0], arrs, out)?;
+                self.aliases(new, out);
             }
             Exp::Literal(elems, _) if stm.pat[0].ty.rank() == 1 && !elems.is_empty() => {
                 self.literal(stm, elems, dests, out)?;
@@ -284,19 +287,19 @@ impl Generator<'_> {
                 if let Some(own) = a.var().and_then(|v| self.owned.get(&v).copied()) {
                     self.owned.insert(stm.pat[0].var, own);
                 }
-                out.push(stm.clone());
+                out.stms.push(stm.clone());
             }
             Exp::Index(..) | Exp::Slice { .. } if self.stale.contains(&stm.pat[0].var) => {
                 let (p, view) = (&stm.pat[0], stm.pat[0].fresh(self.vars));
                 let (places, new) = self.places(std::slice::from_ref(p), dests)?;
                 self.note(&view);
-                push(out, &view, stm.exp.clone(), stm.span);
-                self.write(&places[0], view.var.into(), stm.span, out)?;
-                self.aliases(new, stm.span, out);
+                out.bind(vec![view.clone()], stm.exp.clone());
+                self.write(&places[0], view.var.into(), out)?;
+                self.aliases(new, out);
             }
-            Exp::Prim(..) | Exp::Check { .. } | Exp::Index(..) | Exp::Slice { .. } => out.push(stm.clone()),
-            Exp::Iota(_) | Exp::Replicate(..) => out.push(stm.clone()),
-            Exp::Call(..) if stm.pat.iter().all(|p| p.ty.is_scalar()) => out.push(stm.clone()),
+            Exp::Prim(..) | Exp::Check { .. } | Exp::Iota(_) => out.stms.push(stm.clone()),
+            Exp::Index(..) | Exp::Slice { .. } | Exp::Replicate(..) => out.stms.push(stm.clone()),
+            Exp::Call(..) if stm.pat.iter().all(|p| p.ty.is_scalar()) => out.stms.push(stm.clone()),
             _ => return None,
         }
         Some(())
@@ -308,20 +311,16 @@ impl Generator<'_> {
         stm: &Stm,
         elems: &[Atom],
         dests: Vec<Option<Region>>,
-        out: &mut Vec<Stm>,
+        out: &mut Statements,
     ) -> Option<()> {
         let (places, new) = self.places(&stm.pat, dests)?;
         for (i, x) in elems.iter().enumerate() {
             let at = [&places[0].at[..], &[Atom::i64(i as i64)]].concat();
-            self.write(&Region { at, ..places[0].clone() }, *x, stm.span, out)?;
+            self.write(&Region { at, ..places[0].clone() }, *x, out)?;
         }
-        self.aliases(new, stm.span, out);
+        self.aliases(new, out);
         Some(())
     }
-}
-
-fn push(out: &mut Vec<Stm>, p: &Param, exp: Exp, span: Span) {
-    out.push(Stm { pat: vec![p.clone()], exp, span });
 }
 
 /// Rows and slices that are used by an update, or after one.

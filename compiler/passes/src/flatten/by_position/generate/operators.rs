@@ -1,9 +1,9 @@
 //! Each kind of operator as a loop, and loops and branches that write to buffers.
 
-use super::{Generator, Region, Rows};
+use super::{Generator, Region};
 use par_ir::alias::root;
 use par_ir::build::Statements;
-use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Repeat, Rows, Stm};
 use par_ir::loops::{self, Loop};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::{Atom, Dim, Prim, Span, Type, Var};
@@ -16,7 +16,7 @@ impl Generator<'_> {
         stm: &Stm,
         rows: Rows<'_>,
         dests: Vec<Option<Region>>,
-        out: &mut Vec<Stm>,
+        out: &mut Statements,
     ) -> Option<()> {
         let (width, _, lam) = rows;
         let full = |p: &Param| Param { ty: Type::array(vec![Dim::Size(width)], p.ty.prim()), ..p.clone() };
@@ -24,13 +24,13 @@ impl Generator<'_> {
         let (places, new) = self.places(&all, dests[1..].to_vec())?;
         let mut made = self.rows(rows, &places, stm.span)?;
         let count = made.carry("count", &Type::I64, Atom::i64(0), self.vars);
-        self.body(&lam.body, &vec![None; lam.body.results.len()], &mut made.code.stms)?;
-        let (mut always, mut kept) = (Vec::new(), Statements::new(stm.span));
+        self.body(&lam.body, &vec![None; lam.body.results.len()], &mut made.code)?;
+        let [mut always, mut kept] = [(); 2].map(|()| Statements::new(stm.span));
         for ((place, x), ty) in places.iter().zip(&lam.body.results[1..]).zip(&lam.ret[1..]) {
-            let code = if ty.is_scalar() { &mut always } else { &mut kept.stms };
-            self.write(&place.row(count), *x, stm.span, code)?;
+            let code = if ty.is_scalar() { &mut always } else { &mut kept };
+            self.write(&place.row(count), *x, code)?;
         }
-        made.code.stms.extend(always);
+        made.code.stms.extend(always.stms);
         let cond = lam.body.results[0];
         if !kept.stms.is_empty() {
             let exp = Exp::If { cond, then: kept.results(vec![]), other: Body::default() };
@@ -38,28 +38,22 @@ impl Generator<'_> {
         }
         let one = made.code.prim("kept", PrimOp::Conv(Prim::Bool, Prim::I64), vec![cond], self.vars);
         let next = made.code.arith("count", BinOp::Add, count.into(), one, self.vars);
-        out.push(made.finish(width, stm.pat[..1].to_vec(), vec![next]));
+        out.stms.push(made.finish(width, stm.pat[..1].to_vec(), vec![next]));
         let made = |(all, buffer): (Param, Var)| {
             let p = stm.pat.iter().find(|p| p.var == all.var)?;
             Some((p.clone(), buffer))
         };
         let new = new.into_iter().filter_map(made).collect();
-        self.aliases(new, stm.span, out);
+        self.aliases(new, out);
         Some(())
     }
 
-    pub(super) fn map(
-        &mut self,
-        rows: Rows<'_>,
-        places: &[Region],
-        span: Span,
-        out: &mut Vec<Stm>,
-    ) -> Option<()> {
+    pub(super) fn map(&mut self, rows: Rows<'_>, places: &[Region], out: &mut Statements) -> Option<()> {
         let (width, _, lam) = rows;
-        let mut made = self.rows(rows, places, span)?;
+        let mut made = self.rows(rows, places, out.span)?;
         let targets: Vec<Option<Region>> = places.iter().map(|p| Some(p.row(made.index))).collect();
-        self.body(&lam.body, &targets, &mut made.code.stms)?;
-        out.push(made.finish(width, vec![], vec![]));
+        self.body(&lam.body, &targets, &mut made.code)?;
+        out.stms.push(made.finish(width, vec![], vec![]));
         Some(())
     }
 
@@ -82,9 +76,7 @@ impl Generator<'_> {
 
     /// An operator whose code writes to buffers.
     pub(super) fn operator(&mut self, op: &Lambda) -> Option<Lambda> {
-        let mut stms = Vec::new();
-        self.body(&op.body, &vec![None; op.body.results.len()], &mut stms)?;
-        Some(Lambda { body: Body { stms, results: op.body.results.clone() }, ..op.clone() })
+        Some(Lambda { body: self.alone(&op.body)?, ..op.clone() })
     }
 
     /// Reductions and scans (`exclusive` or not).
@@ -95,7 +87,7 @@ impl Generator<'_> {
         (op, neutral): (&Lambda, &[Atom]),
         exclusive: Option<bool>,
         dests: Vec<Option<Region>>,
-        out: &mut Vec<Stm>,
+        out: &mut Statements,
     ) -> Option<()> {
         let (width, _, lam) = rows;
         let k = neutral.len();
@@ -107,17 +99,17 @@ impl Generator<'_> {
         let (prefixes, others) = places.split_at(if exclusive.is_some() { k } else { 0 });
         let targets = others.iter().map(|p| Some(p.row(made.index)));
         let targets: Vec<Option<Region>> = vec![None; k].into_iter().chain(targets).collect();
-        self.body(&lam.body, &targets, &mut made.code.stms)?;
+        self.body(&lam.body, &targets, &mut made.code)?;
         let op = self.operator(op)?;
         let steps = exclusive.map(|exclusive| loops::prefixes(&op, exclusive)).unwrap_or_default();
         let results = op.body.results.clone();
         made.fold(&op, neutral);
         made.combine(op, &lam.body.results[..k]);
         for (place, x) in prefixes.iter().zip(steps) {
-            self.write(&place.row(made.index), x, stm.span, &mut made.code.stms)?;
+            self.write(&place.row(made.index), x, &mut made.code)?;
         }
-        out.push(made.finish(width, pat, results));
-        self.aliases(new, stm.span, out);
+        out.stms.push(made.finish(width, pat, results));
+        self.aliases(new, out);
         Some(())
     }
 
@@ -128,7 +120,7 @@ impl Generator<'_> {
         cond: Atom,
         arms: [&Body; 2],
         dests: Vec<Option<Region>>,
-        out: &mut Vec<Stm>,
+        out: &mut Statements,
     ) -> Option<()> {
         let (mut targets, mut new, mut kept) = (Vec::new(), Vec::new(), Vec::new());
         for (k, (p, dest)) in stm.pat.iter().zip(dests).enumerate() {
@@ -144,19 +136,19 @@ impl Generator<'_> {
         }
         let mut bodies = Vec::new();
         for arm in arms {
-            let mut stms = Vec::new();
-            self.body(arm, &targets, &mut stms)?;
-            bodies.push(Body { stms, results: kept.iter().map(|(k, _)| arm.results[*k]).collect() });
+            let mut code = Statements::default();
+            self.body(arm, &targets, &mut code)?;
+            bodies.push(code.results(kept.iter().map(|(k, _)| arm.results[*k]).collect()));
         }
         let (other, then) = (bodies.pop()?, bodies.pop()?);
         let pat = kept.iter().map(|(k, _)| stm.pat[*k].clone()).collect();
-        out.push(Stm { pat, exp: Exp::If { cond, then, other }, span: stm.span });
+        out.bind(pat, Exp::If { cond, then, other });
         for (k, updated) in kept {
             if let Some(of) = updated.filter(|_| !stm.pat[k].ty.is_scalar()) {
-                self.is_version(stm.pat[k].var, of, stm.span, out);
+                self.is_version(stm.pat[k].var, of, out);
             }
         }
-        self.aliases(new, stm.span, out);
+        self.aliases(new, out);
         Some(())
     }
 
@@ -166,22 +158,15 @@ impl Generator<'_> {
         a.filter(|v| b == Some(*v) && self.owned.contains_key(v))
     }
 
-    pub(super) fn inner_loop(
-        &mut self,
-        stm: &Stm,
-        params: &[(Param, Atom)],
-        form: &LoopForm,
-        body: &Body,
-        out: &mut Vec<Stm>,
-    ) -> Option<()> {
-        let mut state = params.to_vec();
+    pub(super) fn inner_loop(&mut self, stm: &Stm, of: Repeat, out: &mut Statements) -> Option<()> {
+        let mut state = of.params.to_vec();
         for (p, init) in state.iter_mut().filter(|(p, _)| !p.ty.is_scalar()) {
-            *init = self.changeable(init.var()?, &p.ty, stm.span, out)?.into();
+            *init = self.changeable(init.var()?, &p.ty, out)?.into();
         }
-        let exp = self.iterations(&state, form, body)?;
-        out.push(Stm { exp, ..stm.clone() });
+        let exp = self.iterations(Repeat { params: &state, ..of })?;
+        out.stms.push(Stm { exp, ..stm.clone() });
         for (p, (q, _)) in stm.pat.iter().zip(&state).filter(|(p, _)| !p.ty.is_scalar()) {
-            self.is_version(p.var, q.var, stm.span, out);
+            self.is_version(p.var, q.var, out);
         }
         Some(())
     }
@@ -193,18 +178,18 @@ impl Generator<'_> {
         dests: &[Var],
         rows: Rows<'_>,
         op: Option<&Lambda>,
-        out: &mut Vec<Stm>,
+        out: &mut Statements,
     ) -> Option<()> {
         let (width, _, lam) = rows;
         let Dim::Size(size) = stm.pat[0].ty.dims[0] else { return None };
         let mut state: Vec<(Param, Var)> = Vec::new();
         for (p, d) in stm.pat.iter().zip(dests) {
-            let array = self.changeable(*d, &p.ty, stm.span, out)?;
+            let array = self.changeable(*d, &p.ty, out)?;
             state.push((p.fresh(self.vars), array));
         }
         let mut made = self.rows(rows, &[], stm.span)?;
         made.state.extend(state.iter().map(|(p, array)| (p.clone(), Atom::Var(*array))));
-        self.body(&lam.body, &vec![None; lam.body.results.len()], &mut made.code.stms)?;
+        self.body(&lam.body, &vec![None; lam.body.results.len()], &mut made.code)?;
         let op = match op {
             Some(op) => Some(self.operator(op)?),
             None => None,
@@ -212,8 +197,8 @@ impl Generator<'_> {
         let (params, arrays): (Vec<Param>, Vec<Var>) = state.into_iter().unzip();
         let (at, values) = (lam.body.results[0], &lam.body.results[1..]);
         let results = made.write_inside((at, size), &params, values, op, self.vars);
-        out.push(made.finish(width, stm.pat.clone(), results));
-        stm.pat.iter().zip(arrays).for_each(|(p, of)| self.is_version(p.var, of, stm.span, out));
+        out.stms.push(made.finish(width, stm.pat.clone(), results));
+        stm.pat.iter().zip(arrays).for_each(|(p, of)| self.is_version(p.var, of, out));
         Some(())
     }
 }
