@@ -82,7 +82,7 @@ fn versions_say_when_they_run() {
     let rows = listing(&insight(&p, "main"), 240, false);
     for part in [
         "runs in the choice of a version",
-        "version: sequential, each row by itself: for 8192 rows and more, if none is longer than 6",
+        "version: sequential, each row by itself: for 32 rows and more, if none is longer than 6",
         "version: flat, all rows at once: for fewer or longer rows",
     ] {
         assert!(rows.contains(part), "{part}: {rows}");

@@ -35,8 +35,9 @@ pub const POSITIONS: i64 = 256;
 /// 0.15 and 0.34 of the time.
 pub const STEPS: i64 = 1;
 /// Operators in a launch of a loop of the host up to which, on average, the loop is one kernel of one position: a launch takes 0.6 microseconds, an operator of a map
-/// 0.05 nanoseconds for each element. Stencils of 1,000 elements take 0.4 to 0.6 of the time in one kernel, of 2,000 0.7 to 0.8, of 4,000 1.0.
-pub const ITERATIONS: i64 = 16384;
+/// 0.05 nanoseconds for each element. With AVX-512, one kernel to launches: 12 operators for 1,000, 2,000, 4,000 and 8,000 elements 0.5, 0.6, 0.8 and 1.2 of the
+/// time, 28 operators 0.8, 0.95, 0.9 and 1.1, 50 operators 1.0, 1.1, 1.2 and 1.4.
+pub const ITERATIONS: i64 = 32768;
 /// Penalty of a sum in such a kernel, which is sequential, in operators for each element: break-even at 1,500 elements (AVX2).
 pub const SEQUENTIAL_REDUCE: i64 = 12;
 /// The same for reductions with operators on tuples, such as the place of the least number: 1.4 of the time with 1,000 elements, 2.3 with 2,000.

@@ -180,6 +180,9 @@ impl<'l> Window<'l> {
 
     /// A read, or the choice of a row: in the last dimension it is a neighbour's from row to row, or the same.
     fn index(&mut self, stm: &Stm, arr: Var, index: &[Atom]) -> bool {
+        if self.made.contains(&arr) && stm.pat.iter().all(|p| p.ty.is_scalar()) {
+            return true;
+        }
         let (Some(offset), [p]) = (self.offset(arr), &stm.pat[..]) else { return false };
         let rows = if p.ty.is_scalar() { index.len() - 1 } else { index.len() };
         let (before, last) = index.split_at(rows);

@@ -10,6 +10,7 @@
 //! *Work* counts the operators of all elements, *launches* the parallel operators that the host would start one after the other. What
 //! depends on the state is not known; of some of it there is an upper bound (the number of elements that a filter keeps).
 
+use super::super::local::has_operators;
 use super::super::versions::is_componentwise;
 use super::known::{Def, Known, Values};
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
@@ -131,7 +132,11 @@ impl Measure<'_> {
         }
     }
 
+    /// A loop. One of the host without operators is launched as a whole.
     fn repeat(&mut self, form: &LoopForm, body: &Body, host: bool) {
+        let is_launched = host && !has_operators(body);
+        self.launch(is_launched);
+        let host = host && !is_launched;
         let index = match form {
             LoopForm::For { index, prim: Prim::I64, bound } => {
                 self.values.value(*bound).map(|width| (*index, width))
