@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Code with any effect stays, even if nothing uses its results, runs once, and is not moved past other code with an effect: a
-//! failure behind a loop that does not end is never seen.
+//! failure behind a loop that does not end is never seen. Only code that does nothing but fail may change places with such code.
 
 use crate::core::{self, Body, Exp};
 use crate::flat::{self, Block, Kernel, Op};
@@ -49,6 +49,11 @@ pub trait Effects {
     /// True if it has a loop without a bound or a call. For code that must not run where the program would not have run it.
     fn may_diverge(&self) -> bool {
         self.has(DIVERGES)
+    }
+
+    /// True if it has no effect but that it may fail: of several failures any may be the one that a run ends with.
+    fn only_fails(&self) -> bool {
+        !self.has(Kinds(ANY.0 & !FAILS.0))
     }
 
     /// True if it may show a value. For code that is run twice.

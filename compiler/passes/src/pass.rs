@@ -5,6 +5,7 @@
 //!        counters   counts loops in 64 bits whose counters are indices
 //!        simplify   folds, propagates, removes what is dead
 //!        results    removes function results that are constants or argument sizes
+//!        reads      reads elements before the update of their array
 //!        merge      makes one map of independent calls of a recursive function
 //!        hoist      moves invariant code out of maps and loops
 //!        fuse       fuses producers and consumers, then neighbours
@@ -35,7 +36,7 @@
 
 use crate::core::{
     apart, appended_rows, capacity, counters, counting, fuse, if_conversion, index_sets, merge, parameters,
-    results, sequential, simplify, state_calls, strides, tiny,
+    reads, results, sequential, simplify, state_calls, strides, tiny,
 };
 use crate::flat::{
     bulk, columns, host_invariants, in_place_loops, in_place_scatters, interchange, invariant_checks,
@@ -101,6 +102,13 @@ pub const RESULTS: CorePass = Pass {
     name: "results",
     description: "removes function results that are constants or argument sizes",
     run: results::run,
+};
+
+/// Reads before updates. Before everything that asks whether an update is in place.
+pub const READS: CorePass = Pass {
+    name: "reads",
+    description: "reads elements before the update of their array, which is in place then",
+    run: reads::run,
 };
 
 /// Independent recursive calls as one batch.
@@ -200,6 +208,7 @@ pub const CORE_PASSES: &[CorePass] = &[
     PARAMETERS,
     SIMPLIFY,
     RESULTS,
+    READS,
     STATE_CALLS,
     MERGE,
     APPENDED_ROWS,

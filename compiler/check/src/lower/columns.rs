@@ -7,8 +7,8 @@
 //!     reduce n (iota n) (\ i -> xs[i, j]) op (+) neutral 0
 //! ```
 //!
-//! A scan's result is transposed back. A histogram of rows is a histogram of their elements. Elements may be tuples of rows of one length. Other operators on rows are
-//! applied in rounds, see [`super::reduce`].
+//! The same goes for matrices, and arrays of more dimensions. A scan's result is transposed back. A histogram of rows is a histogram of their elements. Elements may be tuples of
+//! rows of one length. Other operators on rows are applied in rounds, see [`super::reduce`].
 
 use super::small::with_components;
 use super::value::Val;
@@ -21,8 +21,8 @@ use std::collections::HashMap;
 
 /// Columns to be reduced.
 struct Columns {
-    /// Number of columns.
-    width: Atom,
+    /// Number of columns in each dimension.
+    dims: Vec<Atom>,
     /// The arrays of rows.
     rows: Vec<Var>,
     op: Lambda,
@@ -68,26 +68,50 @@ impl<'p> Lower<'p> {
     ) -> R<Option<Vec<Atom>>> {
         let n = self.size_of(arr)?;
         let Some(columns) = self.columns(op, ne, arr)? else { return Ok(None) };
-        let Columns { width, rows, op, neutral } = columns;
-        let elements = op.ret.clone();
-        let of = |dims: &[Dim]| elements.iter().map(|ty| Type::array(dims.to_vec(), ty.prim())).collect();
-        let ret: Vec<Type> = of(dims);
-        let js = self.iota(width);
-        let (block, (j, results)) = self.in_block(|lo| {
-            let j = lo.param("j", Type::I64);
-            let (lam, is) = (lo.elements_of_column(&rows, j.var.into(), &elements)?, lo.iota(n));
+        if columns.dims.len() > 1 && !dims.is_empty() {
+            return Ok(None);
+        }
+        let elements = columns.op.ret.clone();
+        let ret: Vec<Type> = elements.iter().map(|ty| Type::array(dims.to_vec(), ty.prim())).collect();
+        let Columns { dims, rows, op, neutral } = columns;
+        let of_column = &mut |lo: &mut Self, at: &[Atom]| {
+            let (lam, is) = (lo.elements_of_column(&rows, at, &elements)?, lo.iota(n));
             let pat: Vec<Param> = ret.iter().map(|ty| lo.param("r", ty.clone())).collect();
             let results = pat.iter().map(|p| Atom::Var(p.var)).collect();
-            lo.push(pat, make((vec![is], lam), op, neutral));
+            lo.push(pat, make((vec![is], lam), op.clone(), neutral.clone()));
+            Ok(results)
+        };
+        self.over_columns(&dims, &mut Vec::new(), &ret, of_column).map(Some)
+    }
+
+    /// Maps over all dimensions of columns, with the results of `make`, of types `ret`, for the indices of each.
+    fn over_columns(
+        &mut self,
+        dims: &[Atom],
+        at: &mut Vec<Atom>,
+        ret: &[Type],
+        make: &mut dyn FnMut(&mut Self, &[Atom]) -> R<Vec<Atom>>,
+    ) -> R<Vec<Atom>> {
+        let Some((width, inner)) = dims.split_first() else { return make(self, at) };
+        let js = self.iota(*width);
+        let (block, (j, results)) = self.in_block(|lo| {
+            let j = lo.param("j", Type::I64);
+            at.push(j.var.into());
+            let results = lo.over_columns(inner, at, ret, make)?;
+            at.pop();
             Ok((j, results))
         })?;
+        let of = |dims: &[Atom], ty: &Type| {
+            let sizes = dims.iter().map(|n| Dim::Size(*n)).chain(ty.dims.iter().copied());
+            Type::array(sizes.collect(), ty.prim())
+        };
         let body = Body { stms: block.stms, results };
-        let types: Vec<Type> = of(&[&[Dim::Size(width)], dims].concat());
-        let lam = Lambda { params: vec![j], body, ret, schedule: Schedule::Free };
-        let pat: Vec<Param> = types.into_iter().map(|ty| self.param("r", ty)).collect();
+        let rows = ret.iter().map(|ty| of(inner, ty)).collect();
+        let lam = Lambda { params: vec![j], body, ret: rows, schedule: Schedule::Free };
+        let pat: Vec<Param> = ret.iter().map(|ty| self.param("r", of(dims, ty))).collect();
         let results = pat.iter().map(|p| p.var.into()).collect();
-        self.push(pat, Exp::Map { width, inputs: vec![js], lam });
-        Ok(Some(results))
+        self.push(pat, Exp::Map { width: *width, inputs: vec![js], lam });
+        Ok(results)
     }
 
     /// `reduce_by_index dest op ne is vs`, under the same conditions: one histogram of the elements of all rows.
@@ -102,7 +126,8 @@ impl<'p> Lower<'p> {
         is: &Val<'p>,
         vs: &Val<'p>,
     ) -> R<Option<Val<'p>>> {
-        let Some(Columns { width, op, neutral, .. }) = self.columns(op, ne, vs)? else { return Ok(None) };
+        let Some(Columns { dims, op, neutral, .. }) = self.columns(op, ne, vs)? else { return Ok(None) };
+        let [width] = dims[..] else { return Ok(None) };
         let used = op.free().into_iter().chain(neutral.iter().filter_map(|a| a.var()));
         if used.into_iter().any(|v| self.may_vary(v)) {
             return Ok(None);
@@ -133,10 +158,10 @@ impl<'p> Lower<'p> {
     }
 
     /// The elements of a column at the index of a row.
-    fn elements_of_column(&mut self, rows: &[Var], column: Atom, ret: &[Type]) -> R<Lambda> {
+    fn elements_of_column(&mut self, rows: &[Var], column: &[Atom], ret: &[Type]) -> R<Lambda> {
         let (block, (i, results)) = self.in_block(|lo| {
             let i = lo.param("i", Type::I64);
-            let at = vec![i.var.into(), column];
+            let at = [&[i.var.into()], column].concat();
             let element =
                 |(v, ty): (&Var, &Type)| lo.emit("x", ty.clone(), Exp::Index(*v, at.clone())).into();
             let results: Vec<Atom> = rows.iter().zip(ret).map(element).collect();
@@ -151,13 +176,13 @@ impl<'p> Lower<'p> {
         let rows: Vec<Var> = elems.iter().map(|l| self.leaf_var(l.0)).collect::<R<_>>()?;
         let firsts: Vec<Var> = own.iter().filter_map(|l| l.0.var()).collect();
         let types: Vec<Type> = firsts.iter().map(|v| self.type_of(*v).clone()).collect();
-        let Some(Dim::Size(width)) = types.first().and_then(|ty| ty.dims.first()).copied() else {
-            return Ok(None);
-        };
-        let is_row = |ty: &Type| ty.dims == [Dim::Size(width)];
+        let row = types.first().map(|ty| ty.dims.clone()).unwrap_or_default();
+        let size = |dim: &Dim| if let Dim::Size(n) = dim { Some(*n) } else { None };
+        let dims: Option<Vec<Atom>> = row.iter().map(size).collect();
+        let Some(dims) = dims.filter(|dims| !dims.is_empty()) else { return Ok(None) };
         let fits = |(v, ty): (&Var, &Type)| {
             let whole = self.type_of(*v);
-            is_row(ty) && whole.dims.get(1..) == Some(&ty.dims[..]) && whole.prim() == ty.prim()
+            ty.dims == row && whole.dims.get(1..) == Some(&ty.dims[..]) && whole.prim() == ty.prim()
         };
         let all = firsts.len() == own.len() && own.len() == rows.len();
         if !all || !rows.iter().zip(&types).all(fits) {
@@ -167,7 +192,7 @@ impl<'p> Lower<'p> {
             return Ok(None);
         };
         let op = self.operator_on_columns(op, ne, &types)?;
-        Ok(op.map(|op| Columns { width, rows, op, neutral }))
+        Ok(op.map(|op| Columns { dims, rows, op, neutral }))
     }
 
     /// The scalar of which all elements of an array are copies, if that is known.
@@ -175,7 +200,8 @@ impl<'p> Lower<'p> {
         let stms = self.scope.blocks.iter().rev().flat_map(|b| b.stms.iter().rev());
         let mut binding = stms.filter(|s| s.pat.iter().any(|p| p.var == array));
         match binding.next()?.exp {
-            Exp::Replicate(_, x) => x.var().is_none_or(|v| self.type_of(v).is_scalar()).then_some(x),
+            Exp::Replicate(_, Atom::Var(v)) if !self.type_of(v).is_scalar() => self.repeated(v),
+            Exp::Replicate(_, x) => Some(x),
             _ => None,
         }
     }
@@ -226,8 +252,21 @@ fn of_one_column(stm: Stm, dims: &[Dim], of_column: &mut HashMap<Var, Atom>) -> 
         let is_apart = stm.exp.free().iter().all(|v| !of_column.contains_key(v));
         return (is_scalar && is_apart).then(|| vec![stm]);
     };
-    if dims != [Dim::Size(width)] || lam.free().iter().any(|v| of_column.contains_key(v)) {
+    let (outer, inner) = dims.split_first()?;
+    if *outer != Dim::Size(width) || lam.free().iter().any(|v| of_column.contains_key(v)) {
         return None;
+    }
+    if !inner.is_empty() {
+        let rows: Vec<Atom> = inputs.iter().map(|v| of_column.get(v).copied()).collect::<Option<_>>()?;
+        of_column.extend(lam.params.iter().map(|p| p.var).zip(rows));
+        let mut stms = Vec::new();
+        for stm in lam.body.stms {
+            stms.extend(of_one_column(stm, inner, of_column)?);
+        }
+        let result = |a: &Atom| of_column.get(&a.var()?).copied();
+        let results: Vec<Atom> = lam.body.results.iter().map(result).collect::<Option<_>>()?;
+        of_column.extend(stm.pat.iter().map(|p| p.var).zip(results));
+        return Some(stms);
     }
     let element = |(p, v): (&Param, &Var)| {
         let exp = Exp::Atom(*of_column.get(v)?);

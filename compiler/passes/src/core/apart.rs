@@ -84,7 +84,7 @@ fn part(body: &Body) -> Option<BTreeSet<usize>> {
     let mut part = BTreeSet::new();
     let mut needed = BTreeSet::new();
     for (i, stm) in body.stms.iter().enumerate().rev() {
-        if is_deep(stm) || stm.pat.iter().any(|p| needed.contains(&p.var)) {
+        if is_deep(stm, body) || stm.pat.iter().any(|p| needed.contains(&p.var)) {
             if stm.has_effect() {
                 return None;
             }
@@ -95,9 +95,18 @@ fn part(body: &Body) -> Option<BTreeSet<usize>> {
     (!part.is_empty()).then_some(part)
 }
 
-/// True for a reduction to numbers of what operators in it give.
-fn is_deep(stm: &Stm) -> bool {
+/// True for a reduction to numbers of what operators in it give, or in a map before it.
+fn is_deep(stm: &Stm, body: &Body) -> bool {
     let gives_numbers = stm.pat.iter().all(|p| p.ty.is_scalar());
     let has_operators = |lam: &Lambda| lam.body.stms.iter().any(|s| s.exp.is_soac());
-    gives_numbers && matches!(&stm.exp, Exp::Reduce { lam, .. } if has_operators(lam))
+    let is_made = |v: &Var| {
+        let makes = |s: &&Stm| s.pat.iter().any(|p| p.var == *v);
+        let made = body.stms.iter().find(makes).map(|s| &s.exp);
+        matches!(made, Some(Exp::Map { lam, .. }) if has_operators(lam))
+    };
+    let deep = |exp: &Exp| match exp {
+        Exp::Reduce { lam, inputs, .. } => has_operators(lam) || inputs.iter().any(is_made),
+        _ => false,
+    };
+    gives_numbers && deep(&stm.exp)
 }

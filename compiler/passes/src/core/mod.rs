@@ -10,6 +10,7 @@ pub(crate) mod if_conversion;
 pub(crate) mod index_sets;
 pub mod merge;
 pub(crate) mod parameters;
+pub(crate) mod reads;
 pub(crate) mod results;
 pub(crate) mod sequential;
 pub mod simplify;

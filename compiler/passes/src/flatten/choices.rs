@@ -59,7 +59,8 @@ impl Measure {
         match (self, target) {
             (Measure::Calls, Target::Processor) => tuning::CALLS,
             (Measure::Calls, Target::Gpu) => tuning::GPU_CALLS,
-            (Measure::Rows, _) => tuning::ROWS,
+            (Measure::Rows, Target::Processor) => tuning::ROWS,
+            (Measure::Rows, Target::Gpu) => tuning::GPU_ROWS,
             (Measure::Longest, Target::Processor) => tuning::LONGEST,
             (Measure::Longest, Target::Gpu) => tuning::GPU_LONGEST,
             (Measure::Positions, Target::Processor) => tuning::POSITIONS,

@@ -115,7 +115,7 @@ impl Rewriter<'_> {
             }
             Exp::Flatten(v) => self.flatten(stm, *v, rest, results),
             Exp::Map { inputs, lam, .. } => {
-                read_next(stm, rest, results)?;
+                read_by_one(stm, rest, results)?;
                 self.map(stm, inputs, lam)
             }
             Exp::Reduce { width, inputs, lam, op, neutral } if stm.pat.len() == neutral.len() => {
@@ -412,16 +412,24 @@ fn read_once(stm: &Stm, rest: &[Stm], results: &[Atom]) -> Option<()> {
     (all == 1 && !rest[..reader].has_effect()).then_some(())
 }
 
-/// Nothing but the next parallel operator reads what the statement makes, except for one element, which is computed twice, and nothing can fail between them.
-fn read_next(stm: &Stm, rest: &[Stm], results: &[Atom]) -> Option<()> {
+/// Nothing but one parallel operator reads what the statement makes, except for one element, which is computed twice, and nothing but failures can happen
+/// between them.
+fn read_by_one(stm: &Stm, rest: &[Stm], results: &[Atom]) -> Option<()> {
     let [p] = stm.pat.as_slice() else { return None };
-    let reader = rest.iter().position(|s| s.exp.is_soac())?;
-    let mut by_reader = 0;
-    rest[reader].exp.for_each_operand(&mut |a| by_reader += usize::from(a == Atom::Var(p.var)));
+    let operands = |s: &Stm| {
+        let mut uses = 0;
+        s.exp.for_each_operand(&mut |a| uses += usize::from(a == Atom::Var(p.var)));
+        uses
+    };
+    let reader = rest.iter().position(|s| s.exp.is_soac() && operands(s) > 0)?;
     let all: usize = rest.iter().map(|s| s.uses_of(p.var)).sum::<usize>()
         + results.iter().map(|a| a.uses_of(p.var)).sum::<usize>();
     let is_element = |s: &&Stm| matches!(&s.exp, Exp::Index(arr, _) if *arr == p.var);
-    let elements = rest[..reader].iter().filter(is_element).count();
-    let quiet = !stm.has_effect() || elements == 0 && !rest[..reader].has_effect();
-    (by_reader == 1 && all == 1 + elements && elements <= 1 && quiet && p.ty.rank() == 1).then_some(())
+    let between = &rest[..reader];
+    let elements = between.iter().filter(is_element).count();
+    let swaps = |s: &Stm| !s.has_effect() || s.only_fails();
+    let none_between = !between.has_effect() || swaps(stm) && between.iter().all(swaps);
+    let quiet = !stm.has_effect() || elements == 0 && none_between;
+    (operands(&rest[reader]) == 1 && all == 1 + elements && elements <= 1 && quiet && p.ty.rank() == 1)
+        .then_some(())
 }

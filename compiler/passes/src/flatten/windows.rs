@@ -33,8 +33,17 @@ pub(super) fn is_window(lam: &Lambda, counts: &[bool], exp: &Exp) -> bool {
 /// arrays of them would be much larger than what they are windows of.
 pub(super) fn is_nest_of_windows(lam: &Lambda, counts: &[bool]) -> bool {
     let mut window = Window::new(lam, counts);
-    let near = window.body(&lam.body) && window.moves && !calls(&[&lam.body]);
+    let near = window.body(&lam.body) && window.moves && !operators_call(&lam.body);
     near && (window.overlaps || window.largest.is_some_and(|n| n <= tuning::WINDOW_ELEMENTS))
+}
+
+/// True if an operator of a body calls functions, which are done on many elements at once; what follows the operators may.
+fn operators_call(body: &Body) -> bool {
+    let inside = |s: &Stm| match s.exp.is_soac() {
+        true => calls(&s.exp.bodies()),
+        false => s.exp.bodies().into_iter().any(operators_call),
+    };
+    body.stms.iter().any(inside)
 }
 
 /// Known facts about a nest's variables.
@@ -130,8 +139,11 @@ impl<'l> Window<'l> {
                 let near = self.body(then) && self.body(other);
                 let same =
                     |k: usize| [*cond, then.results[k], other.results[k]].iter().all(|a| self.is_same(*a));
-                let alike: Vec<Var> = (0..pat.len()).filter(|k| same(*k)).map(|k| pat[k]).collect();
-                self.growth.extend(alike.into_iter().map(|v| (v, 0)));
+                let growth =
+                    |k: usize| if same(k) { Some(0) } else { self.common(then.results[k], other.results[k]) };
+                let known: Vec<(Var, i64)> =
+                    (0..pat.len()).filter_map(|k| Some((pat[k], growth(k)?))).collect();
+                self.growth.extend(known);
                 near
             }
             _ => false,
@@ -144,15 +156,26 @@ impl<'l> Window<'l> {
             Exp::Prim(op, xs) => (op, xs),
             _ => return None,
         };
+        if let (PrimOp::Select(_), [_, a, b]) = (op, &xs[..])
+            && let Some(growth) = self.common(*a, *b)
+        {
+            return Some(growth);
+        }
         let each: Vec<i64> = xs.iter().map(|x| self.of(*x)).collect::<Option<_>>()?;
         match (op, each.as_slice()) {
             (_, all) if all.iter().all(|g| *g == 0) => Some(0),
             (PrimOp::Bin(BinOp::Add, _), [a, b]) => Some(a + b),
             (PrimOp::Bin(BinOp::Sub, _), [a, b]) => Some(a - b),
-            // Clamped at an end: neighbours everywhere else.
+            // Clamped or wrapped at an end: neighbours everywhere else.
             (PrimOp::Bin(BinOp::Min | BinOp::Max, _), [a, 0] | [0, a]) => Some(*a),
+            (PrimOp::Bin(BinOp::Mod | BinOp::Rem, _), [a, 0]) => Some(*a),
             _ => None,
         }
+    }
+
+    /// The growth of one of two integers, whichever it is for a row: neighbours where the choice is the same.
+    fn common(&self, a: Atom, b: Atom) -> Option<i64> {
+        self.of(a).filter(|growth| *growth != 0 && self.of(b) == Some(*growth))
     }
 
     /// A read, or the choice of a row: in the last dimension it is a neighbour's from row to row, or the same.

@@ -24,13 +24,17 @@ pub(super) fn simplify(env: &Env, op: BinOp, p: Prim, x: Atom, y: Atom) -> Optio
         BinOp::Sub => -1,
         _ => return None,
     };
-    let original = Exp::Prim(PrimOp::Bin(op, p), vec![x, y]);
+    let is_constant = |a: &Atom| matches!(a, Atom::Const(_));
+    let is_new = |e: &Exp| match e {
+        Exp::Prim(_, xy) => xy[0] != x || is_constant(&xy[1]) != is_constant(&y),
+        _ => true,
+    };
     (0..2 * DEPTH).find_map(|step| {
         let (depth, products) = (1 + step % DEPTH, step >= DEPTH);
         let mut sum = Sum::default();
         sum.add(env, p, x, 1, depth, products)?;
         sum.add(env, p, y, sign, depth, products)?;
-        sum.expression(p).filter(|e| *e != original)
+        sum.expression(p).filter(is_new)
     })
 }
 
@@ -100,11 +104,16 @@ impl Sum {
 
     /// The sum in one operator or none.
     fn expression(&self, p: Prim) -> Option<Exp> {
-        let constant = Atom::Const(Scalar::from_i64(p, self.constant));
-        let (op, x, y) = match (&self.terms[..], self.constant) {
-            ([], _) => return Some(Exp::Atom(constant)),
+        let number = |n: i64| Atom::Const(Scalar::from_i64(p, n));
+        let constant = number(self.constant).as_i64()?;
+        let less = constant.checked_neg().filter(|n| *n > 0 && number(*n).as_i64() == Some(*n));
+        let (op, x, y) = match (&self.terms[..], constant) {
+            ([], n) => return Some(Exp::Atom(number(n))),
             (&[(a, None, 1)], 0) => return Some(Exp::Atom(Atom::Var(a))),
-            (&[(a, None, 1)], _) => (BinOp::Add, a, constant),
+            (&[(a, None, 1)], n) => match less {
+                Some(less) => (BinOp::Sub, a, number(less)),
+                None => (BinOp::Add, a, number(n)),
+            },
             (&[(a, Some(b), 1)], 0) => (BinOp::Mul, a, Atom::Var(b)),
             (&[(a, None, 1), (b, None, 1)], 0) => (BinOp::Add, a, Atom::Var(b)),
             (&[(a, None, 1), (b, None, -1)] | &[(b, None, -1), (a, None, 1)], 0) => {
