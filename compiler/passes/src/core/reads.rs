@@ -10,10 +10,10 @@
 //! Where nothing reads the old version afterwards, the update is made in place. Values do not depend on when they are read; of several checks
 //! that fail, another one may be the first.
 
+use par_ir::Var;
 use par_ir::core::{Body, Exp, Program, Stm};
 use par_ir::effects::Effects;
 use par_ir::visit::Code;
-use par_ir::{Atom, Var};
 use std::collections::HashSet;
 
 /// Moves reads in all functions.

@@ -93,7 +93,7 @@ impl Select<'_> {
         };
         let mask = self.bytes(self.root(mask))?;
         let is_lower =
-            mask.iter().enumerate().all(|(i, byte)| *byte == if i / half % 2 == 0 { 0xff } else { 0 });
+            mask.iter().enumerate().all(|(i, byte)| *byte == if i / half % 2 == 1 { 0 } else { 0xff });
         is_lower.then(|| self.root(x))
     }
 

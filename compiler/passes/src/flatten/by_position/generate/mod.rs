@@ -7,7 +7,7 @@ mod operators;
 
 use par_ir::alias::updated_by;
 use par_ir::build::Statements;
-use par_ir::core::{At, Body, Exp, LoopForm, Param, Repeat, Rows, Stm};
+use par_ir::core::{At, Body, Exp, LoopForm, Param, Repeat, Stm};
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Type, Var, Vars};
