@@ -1,38 +1,5 @@
-//! A pass is a value: a name, what it is good for, and the function. The pipeline is two lists of them, with flattening between.
-//!
-//! ```text
-//! CORE   counting   makes counted loops of `while` loops that count
-//!        counters   counts loops in 64 bits whose counters are indices
-//!        simplify   folds, propagates, removes what is dead
-//!        results    removes function results that are constants or argument sizes
-//!        reads      reads elements before the update of their array
-//!        merge      makes one map of independent calls of a recursive function
-//!        hoist      moves invariant code out of maps and loops
-//!        fuse       fuses producers and consumers, then neighbours
-//!        if_conversion moves branches into the maps that their arms are
-//!        tiny       scalarises arrays of a few elements
-//!        sequential makes loops of what is to run one row after the other
-//!        apart      computes numbers from nests apart from what gives arrays
-//!        strides    forwards slices with steps as array, start and step
-//!
-//! FLAT   prune            removes what nothing uses
-//!        invariant_checks makes invariant checks once, on the host
-//!        interchange      makes maps of loops of loops of maps
-//!        row_spaces       makes rows of positions that are divided by the length of rows
-//!        bulk             fuses bulk operations
-//!        segments         makes descriptors of rows that a program describes by scatters and scans
-//!        range_checks     has kernels run without checks where sizes say that indices are inside
-//!        linearise        makes spaces of rows of all spaces, without indices
-//!        columns          goes along columns over neighbouring ones together
-//!        strided_checks   makes checks of indices with strides at both ends of a row
-//!        waves            runs waves over a matrix row after row
-//!        in_place_scatters computes elements where they are scattered
-//!        in_place_loops   fuses loops that make parts of arrays with those that copy them
-//!        recurrences      keeps elements that later iterations of a loop read in variables
-//!        reassociate      combines loop-carried operands last
-//!        transpositions   copies each array along its columns by itself
-//!        host_invariants  computes scalars of host loops once
-//! ```
+//! A pass is a value: a name, what it is good for, and the function. The pipeline is two lists of them, with flattening between:
+//! `par dev --dump=list` prints them. The file of each opens with an example.
 
 use crate::core::{
     apart, appended_rows, capacity, counters, counting, fuse, if_conversion, index_sets, merge, parameters,
@@ -55,13 +22,11 @@ pub struct Pass<P: 'static> {
     pub run: fn(&mut P),
 }
 
-impl<P> Clone for Pass<P> {
-    fn clone(&self) -> Self {
-        *self
+impl<P> Pass<P> {
+    const fn new(name: &'static str, description: &'static str, run: fn(&mut P)) -> Pass<P> {
+        Pass { name, description, run }
     }
 }
-
-impl<P> Copy for Pass<P> {}
 
 /// A transformation of CORE.
 pub type CorePass = Pass<core::Program>;
@@ -70,135 +35,110 @@ pub type CorePass = Pass<core::Program>;
 pub type FlatPass = Pass<flat::Program>;
 
 /// Folding, copy propagation, common subexpressions, dead code.
-pub const SIMPLIFY: CorePass = Pass {
-    name: "simplify",
-    description: "folds constants, propagates copies, proves checks, removes what is dead",
-    run: simplify::run,
-};
+pub const SIMPLIFY: CorePass = Pass::new(
+    "simplify",
+    "folds constants, propagates copies, proves checks, removes what is dead",
+    simplify::run,
+);
 
 /// `while` loops that count. Before everything that asks how many iterations a loop has, or what its counter is.
-pub const COUNTING: CorePass = Pass {
-    name: "counting",
-    description: "makes counted loops of `while` loops that count",
-    run: counting::run,
-};
+pub const COUNTING: CorePass =
+    Pass::new("counting", "makes counted loops of `while` loops that count", counting::run);
 
 /// Counters that are indices. Before everything that looks at indices, and what removes counters that are not used any more.
-pub const COUNTERS: CorePass = Pass {
-    name: "counters",
-    description: "counts loops in 64 bits whose counters are indices",
-    run: counters::run,
-};
+pub const COUNTERS: CorePass =
+    Pass::new("counters", "counts loops in 64 bits whose counters are indices", counters::run);
 
 /// Known parameters of functions. Before everything that asks for sizes.
-pub const PARAMETERS: CorePass = Pass {
-    name: "parameters",
-    description: "removes function parameters that are the same constant, or another one, in all calls",
-    run: parameters::run,
-};
+pub const PARAMETERS: CorePass = Pass::new(
+    "parameters",
+    "removes function parameters that are the same constant, or another one, in all calls",
+    parameters::run,
+);
 
 /// Known results of functions.
-pub const RESULTS: CorePass = Pass {
-    name: "results",
-    description: "removes function results that are constants or argument sizes",
-    run: results::run,
-};
+pub const RESULTS: CorePass =
+    Pass::new("results", "removes function results that are constants or argument sizes", results::run);
 
 /// Reads before updates. Before everything that asks whether an update is in place.
-pub const READS: CorePass = Pass {
-    name: "reads",
-    description: "reads elements before the update of their array, which is in place then",
-    run: reads::run,
-};
+pub const READS: CorePass =
+    Pass::new("reads", "reads elements before the update of their array, which is in place then", reads::run);
 
 /// Independent recursive calls as one batch.
-pub const MERGE: CorePass = Pass {
-    name: "merge",
-    description: "makes one map of independent calls of a recursive function",
-    run: merge::run,
-};
+pub const MERGE: CorePass =
+    Pass::new("merge", "makes one map of independent calls of a recursive function", merge::run);
 
 /// Loop-invariant code motion.
-pub const HOIST: CorePass = Pass {
-    name: "hoist",
-    description: "moves invariant code out of maps and loops",
-    run: par_ir::hoist::run,
-};
+pub const HOIST: CorePass =
+    Pass::new("hoist", "moves invariant code out of maps and loops", par_ir::hoist::run);
 
 /// Vertical and horizontal fusion.
-pub const FUSE: CorePass = Pass {
-    name: "fuse",
-    description: "fuses maps with what consumes them, and with their neighbours",
-    run: fuse::run,
-};
+pub const FUSE: CorePass =
+    Pass::new("fuse", "fuses maps with what consumes them, and with their neighbours", fuse::run);
 
 /// Index set splitting. Before if-conversion, which would compute what stays at every position.
-pub const INDEX_SETS: CorePass = Pass {
-    name: "index_sets",
-    description: "updates parts of arrays where maps in host loops leave the other rows as they are",
-    run: index_sets::run,
-};
+pub const INDEX_SETS: CorePass = Pass::new(
+    "index_sets",
+    "updates parts of arrays where maps in host loops leave the other rows as they are",
+    index_sets::run,
+);
 
 /// If-conversion: branches in maps.
-pub const IF_CONVERSION: CorePass = Pass {
-    name: "if_conversion",
-    description: "moves branches under maps into the maps that their arms are",
-    run: if_conversion::run,
-};
+pub const IF_CONVERSION: CorePass = Pass::new(
+    "if_conversion",
+    "moves branches under maps into the maps that their arms are",
+    if_conversion::run,
+);
 
 /// Scalar replacement of arrays of a few elements.
-pub const TINY: CorePass =
-    Pass { name: "tiny", description: "scalarises arrays of a few elements, under maps", run: tiny::run };
+pub const TINY: CorePass = Pass::new("tiny", "scalarises arrays of a few elements, under maps", tiny::run);
 
 /// `#[sequential]`.
-pub const SEQUENTIAL: CorePass = Pass {
-    name: "sequential",
-    description: "makes loops of the operators that are to work on one row after the other",
-    run: sequential::run,
-};
+pub const SEQUENTIAL: CorePass = Pass::new(
+    "sequential",
+    "makes loops of the operators that are to work on one row after the other",
+    sequential::run,
+);
 
 /// Rows that loops append to. Before capacity, which is for arrays that an iteration reads; after versions of rows were simplified.
-pub const APPENDED_ROWS: CorePass = Pass {
-    name: "appended_rows",
-    description: "groups by row what counted loops append to rows of a ragged array",
-    run: appended_rows::run,
-};
+pub const APPENDED_ROWS: CorePass = Pass::new(
+    "appended_rows",
+    "groups by row what counted loops append to rows of a ragged array",
+    appended_rows::run,
+);
 
 /// Buffers with capacity for arrays that loops append to. Before hoisting, fusion and scalar replacement, which then see arrays of invariant size.
-pub const CAPACITY: CorePass = Pass {
-    name: "capacity",
-    description: "makes buffers with capacity of arrays that counted loops append to",
-    run: capacity::run,
-};
+pub const CAPACITY: CorePass = Pass::new(
+    "capacity",
+    "makes buffers with capacity of arrays that counted loops append to",
+    capacity::run,
+);
 
 /// Numbers apart from arrays. It comes after fusion, which would put them together again.
-pub const APART: CorePass = Pass {
-    name: "apart",
-    description: "computes numbers from nests in maps of their own, apart from what gives arrays",
-    run: apart::run,
-};
+pub const APART: CorePass = Pass::new(
+    "apart",
+    "computes numbers from nests in maps of their own, apart from what gives arrays",
+    apart::run,
+);
 
 /// Slices with steps.
-pub const STRIDES: CorePass = Pass {
-    name: "strides",
-    description: "forwards slices with steps as array, start and step",
-    run: strides::run,
-};
+pub const STRIDES: CorePass =
+    Pass::new("strides", "forwards slices with steps as array, start and step", strides::run);
 
 /// Functions that update arrays. Before independent calls are merged, for calls that update one array are not; and at the end, when what reductions are over is
 /// fused with them.
-pub const STATE_CALLS: CorePass = Pass {
-    name: "state_calls",
-    description: "has recursive functions that update arrays take them and give them, each version once",
-    run: state_calls::run,
-};
+pub const STATE_CALLS: CorePass = Pass::new(
+    "state_calls",
+    "has recursive functions that update arrays take them and give them, each version once",
+    state_calls::run,
+);
 
 /// Calls of functions that update arrays. It comes last: loops of one iteration would be written out.
-pub const STATE_LOOPS: CorePass = Pass {
-    name: "state_loops",
-    description: "makes loops of one iteration of calls of functions that update arrays",
-    run: state_calls::in_loops,
-};
+pub const STATE_LOOPS: CorePass = Pass::new(
+    "state_loops",
+    "makes loops of one iteration of calls of functions that update arrays",
+    state_calls::in_loops,
+);
 
 /// Passes over CORE, before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
 /// fused into the map that it should leave.
@@ -234,117 +174,107 @@ pub const CORE_PASSES: &[CorePass] = &[
 /// Dead code elimination. It comes first, since flattening makes an output of every scalar of a kernel, and after every pass
 /// that leaves operations without uses.
 pub const PRUNE: FlatPass =
-    Pass { name: "prune", description: "removes outputs and statements that nothing uses", run: prune::run };
+    Pass::new("prune", "removes outputs and statements that nothing uses", prune::run);
 
 /// Hoisting of checks. Before fusion: a kernel without a check may be fused with others.
-pub const INVARIANT_CHECKS: FlatPass = Pass {
-    name: "invariant_checks",
-    description: "makes checks that are the same at every position once, on the host",
-    run: invariant_checks::run,
-};
+pub const INVARIANT_CHECKS: FlatPass = Pass::new(
+    "invariant_checks",
+    "makes checks that are the same at every position once, on the host",
+    invariant_checks::run,
+);
 
 /// Loop interchange. Before fusion, which finds the kernel as a producer or consumer; after the checks have left.
-pub const INTERCHANGE: FlatPass = Pass {
-    name: "interchange",
-    description: "makes maps of loops of host loops of maps",
-    run: interchange::run,
-};
+pub const INTERCHANGE: FlatPass =
+    Pass::new("interchange", "makes maps of loops of host loops of maps", interchange::run);
 
 /// Recovery of two-dimensional spaces. Before fusion, so that kernels over the same rows have one space.
-pub const ROW_SPACES: FlatPass = Pass {
-    name: "row_spaces",
-    description: "makes rows of positions that are divided by the length of rows",
-    run: row_spaces::run,
-};
+pub const ROW_SPACES: FlatPass = Pass::new(
+    "row_spaces",
+    "makes rows of positions that are divided by the length of rows",
+    row_spaces::run,
+);
 
 /// Fusion of kernels, with common subexpressions between them.
-pub const BULK: FlatPass = Pass {
-    name: "bulk",
-    description: "fuses bulk operations, so that less is stored and read again",
-    run: bulk::run,
-};
+pub const BULK: FlatPass =
+    Pass::new("bulk", "fuses bulk operations, so that less is stored and read again", bulk::run);
 
 /// Recovery of descriptors. After fusion, which has put heads of rows and the scans over them into few kernels; what it makes is fused again.
-pub const SEGMENTS: FlatPass = Pass {
-    name: "segments",
-    description: "makes descriptors of rows that a program describes by scatters and scans",
-    run: segments::run,
-};
+pub const SEGMENTS: FlatPass = Pass::new(
+    "segments",
+    "makes descriptors of rows that a program describes by scatters and scans",
+    segments::run,
+);
 
 /// Unrolling of short rows. After fusion, which joins kernels over all elements; what it makes is fused with kernels over the rows.
 pub const SHORT_ROWS: FlatPass =
-    Pass { name: "short_rows", description: "writes rows of a few elements out", run: short_rows::run };
+    Pass::new("short_rows", "writes rows of a few elements out", short_rows::run);
 
 /// Checks decided by sizes. After fusion, which looks into no choices; before what needs kernels without checks.
-pub const RANGE_CHECKS: FlatPass = Pass {
-    name: "range_checks",
-    description: "has kernels run without checks of indices where the sizes say that all are inside",
-    run: range_checks::run,
-};
+pub const RANGE_CHECKS: FlatPass = Pass::new(
+    "range_checks",
+    "has kernels run without checks of indices where the sizes say that all are inside",
+    range_checks::run,
+);
 
 /// Linearisation. After everything that looks at indices; what follows, and code generation, has spaces of rows only.
-pub const LINEARISE: FlatPass = Pass {
-    name: "linearise",
-    description: "makes spaces of rows of all spaces, with what indices are at every row",
-    run: linearise::run,
-};
+pub const LINEARISE: FlatPass = Pass::new(
+    "linearise",
+    "makes spaces of rows of all spaces, with what indices are at every row",
+    linearise::run,
+);
 
 /// Blocking of reductions along outer dimensions. Last: blocks hide the reduction from fusion.
-pub const COLUMNS: FlatPass = Pass {
-    name: "columns",
-    description: "goes along columns over neighbouring ones together",
-    run: columns::run,
-};
+pub const COLUMNS: FlatPass =
+    Pass::new("columns", "goes along columns over neighbouring ones together", columns::run);
 
 /// Checks at the ends of rows. After all that fuses: bodies with both versions are no producers or consumers.
-pub const STRIDED_CHECKS: FlatPass = Pass {
-    name: "strided_checks",
-    description: "makes checks of indices with strides at both ends instead of at every position",
-    run: strided_checks::run,
-};
+pub const STRIDED_CHECKS: FlatPass = Pass::new(
+    "strided_checks",
+    "makes checks of indices with strides at both ends instead of at every position",
+    strided_checks::run,
+);
 
 /// Interchange of host loops over waves. Before their scatters become updates in place; after the checks at both ends, which it makes once.
-pub const WAVES: FlatPass =
-    Pass { name: "waves", description: "runs waves over a matrix row after row", run: waves::run };
+pub const WAVES: FlatPass = Pass::new("waves", "runs waves over a matrix row after row", waves::run);
 
 /// Scatters of what was computed from the array itself. Last: fusion would have to look at both arms of the choice.
-pub const IN_PLACE_SCATTERS: FlatPass = Pass {
-    name: "in_place_scatters",
-    description: "computes where they are elements that are scattered over those that they come from",
-    run: in_place_scatters::run,
-};
+pub const IN_PLACE_SCATTERS: FlatPass = Pass::new(
+    "in_place_scatters",
+    "computes where they are elements that are scattered over those that they come from",
+    in_place_scatters::run,
+);
 
 /// Fusion of loops in kernels. After linearisation, since it compares indices of elements, and before recurrences, which changes the loops.
-pub const IN_PLACE_LOOPS: FlatPass = Pass {
-    name: "in_place_loops",
-    description: "fuses loops that make parts of arrays with those that copy them to their places",
-    run: in_place_loops::run,
-};
+pub const IN_PLACE_LOOPS: FlatPass = Pass::new(
+    "in_place_loops",
+    "fuses loops that make parts of arrays with those that copy them to their places",
+    in_place_loops::run,
+);
 
 /// Scalar replacement. After all that looks for updates of certain shapes.
-pub const RECURRENCES: FlatPass = Pass {
-    name: "recurrences",
-    description: "keeps elements that later iterations of a loop read in variables",
-    run: recurrences::run,
-};
+pub const RECURRENCES: FlatPass = Pass::new(
+    "recurrences",
+    "keeps elements that later iterations of a loop read in variables",
+    recurrences::run,
+);
 
 /// Reassociation of integer operators in loops. After recurrences, which makes loop-carried variables of elements.
 pub const REASSOCIATE: FlatPass =
-    Pass { name: "reassociate", description: "combines loop-carried operands last", run: reassociate::run };
+    Pass::new("reassociate", "combines loop-carried operands last", reassociate::run);
 
 /// Fission. After fusion, which would put the maps together again.
-pub const TRANSPOSITIONS: FlatPass = Pass {
-    name: "transpositions",
-    description: "copies each of several arrays along its columns by itself",
-    run: transpositions::run,
-};
+pub const TRANSPOSITIONS: FlatPass = Pass::new(
+    "transpositions",
+    "copies each of several arrays along its columns by itself",
+    transpositions::run,
+);
 
 /// Hoisting of host scalars. After all that makes some.
-pub const HOST_INVARIANTS: FlatPass = Pass {
-    name: "host_invariants",
-    description: "computes scalars once that are the same in all iterations of a host loop",
-    run: host_invariants::run,
-};
+pub const HOST_INVARIANTS: FlatPass = Pass::new(
+    "host_invariants",
+    "computes scalars once that are the same in all iterations of a host loop",
+    host_invariants::run,
+);
 
 /// Passes over FLAT, before code is generated.
 pub const FLAT_PASSES: &[FlatPass] = &[

@@ -85,12 +85,12 @@ impl<'p> Lower<'p> {
     }
 
     /// Maps over all dimensions of columns, with the results of `make`, of types `ret`, for the indices of each.
-    fn over_columns(
+    fn over_columns<F: FnMut(&mut Self, &[Atom]) -> R<Vec<Atom>>>(
         &mut self,
         dims: &[Atom],
         at: &mut Vec<Atom>,
         ret: &[Type],
-        make: &mut dyn FnMut(&mut Self, &[Atom]) -> R<Vec<Atom>>,
+        make: &mut F,
     ) -> R<Vec<Atom>> {
         let Some((width, inner)) = dims.split_first() else { return make(self, at) };
         let js = self.iota(*width);

@@ -84,22 +84,27 @@ impl Emitter<'_> {
         // Atomic, so that no pass takes it for a load that gives what it gave the last time.
         let cancel = self.word(self.exits.cancel);
         let flag = self.b.ins().atomic_load(types::I8, MemFlagsData::trusted(), cancel);
+        let stop = self.leave_if(flag, self.exits.stop, |e| {
+            let (check, pos) = (e.i64(ErrorRecord::CANCELLED), e.i64(i64::MIN));
+            let error = e.word(e.exits.error);
+            e.b.ins().store(output(), check, error, offset_of!(ErrorRecord, check) as i32);
+            e.b.ins().store(output(), pos, error, offset_of!(ErrorRecord, pos) as i32);
+        });
+        self.exits.stop = Some(stop);
+    }
+
+    /// Leaves the function if a flag is set, by a block that is there or is made, with `before` at its begin.
+    pub fn leave_if(&mut self, flag: Value, known: Option<Block>, before: impl FnOnce(&mut Self)) -> Block {
         let on = self.b.create_block();
-        let (stop, is_new) = match self.exits.stop {
-            Some(stop) => (stop, false),
-            None => (self.b.create_block(), true),
-        };
-        self.b.ins().brif(flag, stop, &[], on, &[]);
-        if is_new {
-            self.exits.stop = Some(stop);
-            self.b.set_cold_block(stop);
-            self.b.switch_to_block(stop);
-            let (check, pos) = (self.i64(ErrorRecord::CANCELLED), self.i64(i64::MIN));
-            let error = self.word(self.exits.error);
-            self.b.ins().store(output(), check, error, offset_of!(ErrorRecord, check) as i32);
-            self.b.ins().store(output(), pos, error, offset_of!(ErrorRecord, pos) as i32);
+        let block = known.unwrap_or_else(|| self.b.create_block());
+        self.b.ins().brif(flag, block, &[], on, &[]);
+        if known.is_none() {
+            self.b.set_cold_block(block);
+            self.b.switch_to_block(block);
+            before(self);
             self.leave();
         }
         self.b.switch_to_block(on);
+        block
     }
 }

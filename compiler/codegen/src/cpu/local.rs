@@ -13,10 +13,9 @@
 use super::Compiler;
 use super::base_case::BaseCase;
 use super::checks::Exits;
-use super::emit::{Base, Bound, Emitter, Nest, Result, Values, args, clif_type};
+use super::emit::{Base, Emitter, Result, Values, args, clif_type};
 use super::frame::{Invariant, Offsets, Word, offset};
 use super::lanes;
-use super::ranges::Ranges;
 use crate::{free, work};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{FuncRef, MemFlagsData, UserFuncName};
@@ -149,50 +148,34 @@ impl<M: Module> Compiler<'_, M> {
 
     fn local(&mut self, f: FunId, name: &str, callees: &Callees, checks: &mut Vec<KernelCheck>) -> Result {
         par_runtime::cancel::poll();
-        let fun = &self.locals[f.0 as usize];
+        let locals = self.locals;
+        let fun = &locals[f.0 as usize];
         let Callee { id, ref returns, ref params, .. } = callees[&f];
         self.context.func.signature = self.local_signature(params, returns);
         self.context.func.name = UserFuncName::user(0, id.as_u32());
         let config = self.module.isa().frontend_config();
-        let mut b = FunctionBuilder::new(&mut self.context.func, &mut self.builder_context);
-        let entry = b.create_block();
-        b.append_block_params_for_function_params(entry);
-        b.switch_to_block(entry);
-        let values = b.block_params(entry).to_vec();
-        let start = b.create_block();
-        let operands: Vec<Value> =
-            varying(params).map(|p| b.append_block_param(start, param_type(p))).collect();
-        let (frame, (own, rest)) = (values[0], values[1..].split_at(operands.len()));
-        b.ins().jump(start, &args(own));
-        b.switch_to_block(start);
-        let word = |offset| Word::Memory(frame, offset);
-        let mut calls = Calls::of_kernel(callees);
-        calls.lowest = Some(word(offset::LOWEST));
-        calls.frame = Some(frame);
-        calls.start = Some((f, start));
-        calls.returns = Some((returns.clone(), rest.first().copied()));
-        let params_of_all = callees.values().flat_map(|callee| callee.params.iter());
-        let invariants = params_of_all.filter_map(|(p, at)| {
-            let (word, prim) = (word((*at)?), p.ty.prim());
-            Some((p.var, Invariant { word, prim, is_array: !p.ty.is_scalar() }))
-        });
-        let mut e = Emitter {
-            b,
-            module: &mut self.module,
-            imports: &mut self.imports,
-            fresh: &self.fresh,
-            facts: &self.facts,
-            checks,
-            bound: Bound { invariants: invariants.collect(), ..Bound::default() },
-            exits: Exits::new(word(offset::POS), word(offset::ERROR), word(offset::CANCEL)),
-            nest: Nest::default(),
-            references: HashMap::new(),
-            ranges: Ranges::default(),
-            calls,
-            width: lanes::BYTES,
-            widths: Default::default(),
-            counting: self.counting,
+        let word = |frame: Value, offset| Word::Memory(frame, offset);
+        let exits = |values: &[Value]| {
+            let [at, error, cancel] =
+                [offset::POS, offset::ERROR, offset::CANCEL].map(|o| word(values[0], o));
+            Exits::new(at, error, cancel)
         };
+        let (mut e, values) = self.emitter(exits, callees, checks, lanes::BYTES);
+        let start = e.b.create_block();
+        let operands: Vec<Value> =
+            varying(params).map(|p| e.b.append_block_param(start, param_type(p))).collect();
+        let (frame, (own, rest)) = (values[0], values[1..].split_at(operands.len()));
+        e.b.ins().jump(start, &args(own));
+        e.b.switch_to_block(start);
+        e.calls.lowest = Some(word(frame, offset::LOWEST));
+        e.calls.frame = Some(frame);
+        e.calls.start = Some((f, start));
+        e.calls.returns = Some((returns.clone(), rest.first().copied()));
+        let params_of_all = callees.values().flat_map(|callee| callee.params.iter());
+        e.bound.invariants.extend(params_of_all.filter_map(|(p, at)| {
+            let (word, prim) = (word(frame, (*at)?), p.ty.prim());
+            Some((p.var, Invariant { word, prim, is_array: !p.ty.is_scalar() }))
+        }));
         e.bound.prims.extend(e.bound.invariants.iter().map(|(v, a)| (*v, a.prim)));
         e.bind_params(varying(params), &operands);
         e.poll();
@@ -369,19 +352,7 @@ impl Emitter<'_> {
 
     /// Leaves the function if a callee's status says that it failed.
     fn go_on_unless(&mut self, status: Value) {
-        let on = self.b.create_block();
-        let (failed, is_new) = match self.calls.failed {
-            Some(failed) => (failed, false),
-            None => (self.b.create_block(), true),
-        };
-        self.b.ins().brif(status, failed, &[], on, &[]);
-        if is_new {
-            self.calls.failed = Some(failed);
-            self.b.set_cold_block(failed);
-            self.b.switch_to_block(failed);
-            self.leave();
-        }
-        self.b.switch_to_block(on);
+        self.calls.failed = Some(self.leave_if(status, self.calls.failed, |_| ()));
     }
 
     fn reference(&mut self, f: FunId) -> Result<FuncRef> {

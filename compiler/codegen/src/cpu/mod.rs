@@ -251,13 +251,32 @@ impl<'t, M: Module> Compiler<'t, M> {
         checks: &mut Vec<KernelCheck>,
         width: usize,
     ) -> Result<BTreeSet<usize>> {
-        let config = self.module.isa().frontend_config();
+        let (config, types) = (self.module.isa().frontend_config(), self.types);
+        let exits = |params: &[Value]| Exits::new(params[3].into(), params[5].into(), params[0].into());
+        let (mut e, params) = self.emitter(exits, callees, checks, width);
+        e.counting &= role.is_counted();
+        KernelEmitter { e: &mut e, info, types, role, params }.function()?;
+        e.b.seal_all_blocks();
+        let widths = std::mem::take(&mut e.widths);
+        e.b.finalize(config);
+        exits::first(&mut self.context.func);
+        Ok(widths)
+    }
+
+    /// An emitter of the function whose signature stands in the context, in its first block, with the parameters.
+    fn emitter<'e>(
+        &'e mut self,
+        exits: impl FnOnce(&[Value]) -> Exits,
+        callees: &Callees,
+        checks: &'e mut Vec<KernelCheck>,
+        width: usize,
+    ) -> (Emitter<'e>, Vec<Value>) {
         let mut b = FunctionBuilder::new(&mut self.context.func, &mut self.builder_context);
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
         b.switch_to_block(entry);
         let params = b.block_params(entry).to_vec();
-        let mut e = Emitter {
+        let e = Emitter {
             b,
             module: &mut self.module,
             imports: &mut self.imports,
@@ -265,21 +284,16 @@ impl<'t, M: Module> Compiler<'t, M> {
             facts: &self.facts,
             checks,
             bound: Bound::default(),
-            exits: Exits::new(params[3].into(), params[5].into(), params[0].into()),
+            exits: exits(&params),
             nest: Nest::default(),
             references: HashMap::new(),
             ranges: Ranges::default(),
             calls: Calls::of_kernel(callees),
             width,
             widths: Default::default(),
-            counting: self.counting && role.is_counted(),
+            counting: self.counting,
         };
-        KernelEmitter { e: &mut e, info, types: self.types, role, params }.function()?;
-        e.b.seal_all_blocks();
-        let widths = std::mem::take(&mut e.widths);
-        e.b.finalize(config);
-        exits::first(&mut self.context.func);
-        Ok(widths)
+        (e, params)
     }
 }
 

@@ -144,30 +144,33 @@ impl Rows<'_> {
 
     /// The row of a dimension that position `number` is in.
     fn row_of(&mut self, dim: Dim, number: Atom) -> Atom {
-        let exp = match dim {
-            Dim::Size(m) => arithmetic(BinOp::Quot, number, m),
-            Dim::Seg(d) => {
-                let known = self.known.row_numbers.get(&d).copied();
-                let numbers = known.unwrap_or_else(|| self.array("ii", Op::SegIds(d)));
-                self.known.row_numbers.insert(d, numbers);
-                Exp::Index(numbers, vec![number])
-            }
-        };
-        self.computed("p", exp)
+        self.by_dim("p", dim, (BinOp::Quot, number), ("ii", Op::SegIds), |known| &mut known.row_numbers)
     }
 
     /// Where row `number` of a dimension starts.
     fn start(&mut self, dim: Dim, number: Atom) -> Atom {
+        self.by_dim("start", dim, (BinOp::Mul, number), ("off", Op::Offsets), |known| &mut known.offsets)
+    }
+
+    /// An operator on a number and the size of a dimension; of rows with any lengths, an element of an array that is made once.
+    fn by_dim(
+        &mut self,
+        name: &str,
+        dim: Dim,
+        (op, number): (BinOp, Atom),
+        (array, make): (&str, fn(Var) -> Op),
+        known: fn(&mut Known) -> &mut HashMap<Var, Var>,
+    ) -> Atom {
         let exp = match dim {
-            Dim::Size(m) => arithmetic(BinOp::Mul, number, m),
+            Dim::Size(m) => arithmetic(op, number, m),
             Dim::Seg(d) => {
-                let known = self.known.offsets.get(&d).copied();
-                let offsets = known.unwrap_or_else(|| self.array("off", Op::Offsets(d)));
-                self.known.offsets.insert(d, offsets);
-                Exp::Index(offsets, vec![number])
+                let made = known(self.known).get(&d).copied();
+                let made = made.unwrap_or_else(|| self.array(array, make(d)));
+                known(self.known).insert(d, made);
+                Exp::Index(made, vec![number])
             }
         };
-        self.computed("start", exp)
+        self.computed(name, exp)
     }
 
     fn array(&mut self, name: &str, op: Op) -> Var {

@@ -329,36 +329,29 @@ impl Group<'_, '_> {
 
     /// Whether a bool holds in any lane.
     pub fn any(&mut self, x: &Lanes) -> Value {
-        match x {
-            Lanes::Same(x) | Lanes::Steps(x, _) => *x,
-            Lanes::Apart(xs) => self.tree(xs, |s, a, b| s.e.b.ins().bor(a, b)),
-            Lanes::Vector(_) => {
-                let regs = self.mask(x, Some(MASK));
-                let any = self.tree(&regs, |s, a, b| s.e.b.ins().bor(a, b));
-                let any = match self.unused() {
-                    Some(unused) => self.e.b.ins().band_not(any, unused),
-                    None => any,
-                };
-                self.e.b.ins().vany_true(any)
-            }
-        }
+        self.in_one(x, false)
     }
 
     /// Whether a bool holds in all lanes.
     pub fn all(&mut self, x: &Lanes) -> Value {
+        self.in_one(x, true)
+    }
+
+    fn in_one(&mut self, x: &Lanes, all: bool) -> Value {
+        let combine = |s: &mut Self, a, b| if all { s.e.b.ins().band(a, b) } else { s.e.b.ins().bor(a, b) };
         match x {
-            Lanes::Same(x) | Lanes::Steps(x, _) => *x,
-            Lanes::Apart(xs) => self.tree(xs, |s, a, b| s.e.b.ins().band(a, b)),
-            Lanes::Vector(_) => {
-                let regs = self.mask(x, Some(MASK));
-                let all = self.tree(&regs, |s, a, b| s.e.b.ins().band(a, b));
-                let all = match self.unused() {
-                    Some(unused) => self.e.b.ins().bor(all, unused),
-                    None => all,
-                };
-                self.e.b.ins().vall_true(all)
-            }
+            Lanes::Apart(xs) => return self.tree(xs, combine),
+            Lanes::Same(x) | Lanes::Steps(x, _) => return *x,
+            Lanes::Vector(_) => {}
         }
+        let regs = self.mask(x, Some(MASK));
+        let mask = self.tree(&regs, combine);
+        let mask = match self.unused() {
+            Some(unused) if all => self.e.b.ins().bor(mask, unused),
+            Some(unused) => self.e.b.ins().band_not(mask, unused),
+            None => mask,
+        };
+        if all { self.e.b.ins().vall_true(mask) } else { self.e.b.ins().vany_true(mask) }
     }
 
     /// The lanes of a register of masks that belong to no position.
