@@ -71,7 +71,7 @@ fn with_twice(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let (a, b) = g.halves(fuel);
     let [xs, v] = g.exps([ty, ty.elem()?], a);
     let (x, n, t) = (g.name(), g.name(), g.name());
-    let mut place = |g: &mut Gen| {
+    let place = |g: &mut Gen| {
         let i = g.with(&[(&t, &I64)], |g| g.exp(&I64, b / 4));
         if g.risky() { format!("({i}) & 3") } else { format!("({i}) % {n}") }
     };

@@ -32,29 +32,28 @@ fn in_body(body: &mut Body) {
     body.stms.iter_mut().for_each(|s| s.exp.for_each_body_mut(in_body));
 }
 
-/// The statements that go before the update at a place: those that read the version it updates, or rows of that, with all that stands before them and
-/// may. None if a reader depends on the update, does more than to read, or is the end of the body.
+/// The statements that go before the update at a place: those that read the version it updates, or what is made of that, with all that stands before them
+/// and may. None if a reader depends on the update, does more than to read, or is the end of the body.
 fn readers(body: &Body, at: usize) -> Option<HashSet<usize>> {
     let Exp::Update { arr, .. } = body.stms[at].exp else { return None };
-    let last = body.stms.iter().rposition(|s| s.mentions(arr)).filter(|last| *last > at)?;
-    let mut old = HashSet::from([arr]);
+    let (mut old, mut last) = (HashSet::from([arr]), None);
+    for (i, stm) in body.stms.iter().enumerate().skip(at + 1) {
+        if old.iter().any(|v| stm.mentions(*v)) {
+            old.extend(stm.pat.iter().filter(|p| !p.ty.is_scalar()).map(|p| p.var));
+            last = Some(i);
+        }
+    }
     let mut late: HashSet<Var> = body.stms[at].pat.iter().map(|p| p.var).collect();
     let mut moved = HashSet::new();
-    for (i, stm) in body.stms.iter().enumerate().skip(at + 1) {
+    for (i, stm) in body.stms.iter().enumerate().take(last? + 1).skip(at + 1) {
         let free = stm.free();
-        let may_move = i <= last
-            && stm.only_fails()
-            && !free.iter().any(|v| late.contains(v))
-            && !matches!(stm.exp, Exp::Update { .. });
-        if may_move {
+        let is_update = matches!(stm.exp, Exp::Update { .. });
+        if stm.only_fails() && !is_update && !free.iter().any(|v| late.contains(v)) {
             moved.insert(i);
         } else if free.iter().any(|v| old.contains(v)) {
             return None;
         } else {
             late.extend(stm.pat.iter().map(|p| p.var));
-        }
-        if free.iter().any(|v| old.contains(v)) {
-            old.extend(stm.pat.iter().filter(|p| !p.ty.is_scalar()).map(|p| p.var));
         }
     }
     let ends = body.results.iter().filter_map(|a| a.var()).any(|v| old.contains(&v));
