@@ -52,7 +52,7 @@ pub const SEQUENTIAL_SCATTER: i64 = 38;
 pub const SEQUENTIAL_CONCAT: i64 = 8;
 /// Factor of the operators that a launch may have if a loop has several positions, which go through lanes: forward substitution in 32 to 96
 /// columns of 32 elements took 0.05 of the time.
-pub const POSITIONS_LITTLE: i64 = 8;
+pub const POSITIONS_LITTLE: i64 = 4;
 
 // The same on a GPU. On an H100 (132 processors of 2048 threads) a tree of 2^20 calls took 183 ms in 512 threads and 3.8 ms flat, and implicit
 // differences for 256 options 47 ms in a thread each and 1.8 ms flat.

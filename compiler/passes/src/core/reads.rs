@@ -7,7 +7,7 @@
 //! z = y with [m] = v             z = y with [m] = v
 //! ```
 //!
-//! Where nothing reads the old version afterwards, the update is made in place. Values do not depend on when they are read; of several checks
+//! The same goes for `scatter` and histograms. Where nothing reads the old version afterwards, the update is made in place. Values do not depend on when they are read; of several checks
 //! that fail, another one may be the first.
 
 use par_ir::Var;
@@ -35,20 +35,27 @@ fn in_body(body: &mut Body) {
 /// The statements that go before the update at a place: those that read the version it updates, or what is made of that, with all that stands before them
 /// and may. None if a reader depends on the update, does more than to read, or is the end of the body.
 fn readers(body: &Body, at: usize) -> Option<HashSet<usize>> {
-    let Exp::Update { arr, .. } = body.stms[at].exp else { return None };
-    let (mut old, mut last) = (HashSet::from([arr]), None);
+    let mut old: HashSet<Var> = match &body.stms[at].exp {
+        Exp::Update { arr, .. } => HashSet::from([*arr]),
+        Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => dests.iter().copied().collect(),
+        _ => return None,
+    };
+    let mut last = None;
     for (i, stm) in body.stms.iter().enumerate().skip(at + 1) {
         if old.iter().any(|v| stm.mentions(*v)) {
             old.extend(stm.pat.iter().filter(|p| !p.ty.is_scalar()).map(|p| p.var));
             last = Some(i);
         }
     }
+    if !body.stms[at].only_fails() {
+        return None;
+    }
     let mut late: HashSet<Var> = body.stms[at].pat.iter().map(|p| p.var).collect();
     let mut moved = HashSet::new();
     for (i, stm) in body.stms.iter().enumerate().take(last? + 1).skip(at + 1) {
         let free = stm.free();
-        let is_update = matches!(stm.exp, Exp::Update { .. });
-        if stm.only_fails() && !is_update && !free.iter().any(|v| late.contains(v)) {
+        let updates = matches!(stm.exp, Exp::Update { .. } | Exp::Scatter { .. } | Exp::Hist { .. });
+        if stm.only_fails() && !updates && !free.iter().any(|v| late.contains(v)) {
             moved.insert(i);
         } else if free.iter().any(|v| old.contains(v)) {
             return None;

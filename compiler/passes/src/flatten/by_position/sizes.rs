@@ -132,9 +132,9 @@ impl Measure<'_> {
         }
     }
 
-    /// A loop. One of the host without operators is launched as a whole.
+    /// A loop. One of the host without operators, inside the loop that is measured, is launched as a whole.
     fn repeat(&mut self, form: &LoopForm, body: &Body, host: bool) {
-        let is_launched = host && !has_operators(body);
+        let is_launched = host && self.totals.len() > 1 && !has_operators(body);
         self.launch(is_launched);
         let host = host && !is_launched;
         let index = match form {
