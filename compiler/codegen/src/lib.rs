@@ -15,5 +15,5 @@ pub mod work;
 /// A construct that there is no code for: text for the developer, since flattening makes none.
 pub type Unsupported = String;
 
-/// What is compiled, unless there is no code for it.
+/// A result of code generation, or the construct that there is no code for.
 pub type Result<T = ()> = std::result::Result<T, Unsupported>;

@@ -144,7 +144,7 @@ impl Flattener<'_> {
         (values, sparse)
     }
 
-    /// What becomes of a rope by an operation that also gives a flag, and the flag.
+    /// Emits an operation with two results: the new version of a rope and a flag.
     fn next_rope(&mut self, rope: Var, prim: Prim, flag: &str, op: Op) -> (Atom, Atom) {
         let now = flat::Param { var: self.builder.vars.fresh_like(rope), ty: Ty::Rope(prim) };
         let flag = flat::Param { var: self.builder.vars.fresh(flag), ty: Ty::Scalar(Prim::Bool) };

@@ -67,7 +67,7 @@ pub struct Address {
     pub offset: i32,
 }
 
-/// Where a value is that a step reads last.
+/// The last input operand of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
     Reg(VReg),
@@ -78,7 +78,7 @@ pub enum Source {
     Byte(u8),
 }
 
-/// What a step reads, and the part of the register that it reads, if it is in one.
+/// An input operand of an instruction, with the width at which a register is read.
 #[derive(Clone, Copy, Debug)]
 pub enum Read {
     /// In a register.

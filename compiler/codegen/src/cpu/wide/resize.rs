@@ -127,7 +127,7 @@ impl Select<'_> {
     }
 }
 
-/// Whether an operator widens lanes with their signs; none if it does not widen.
+/// Signedness of a widening opcode: true for sign extension, false for zero extension. `None`: the opcode does not widen.
 fn widens(opcode: Opcode) -> Option<bool> {
     match opcode {
         Opcode::SwidenLow | Opcode::SwidenHigh => Some(true),
