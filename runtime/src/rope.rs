@@ -26,6 +26,9 @@ const SLACK: usize = 1024;
 /// indices.
 pub const MARK: i64 = 1 << 62;
 
+/// Index that no array has: origin of arrays without elements, whose buffers others get, and start of empty rows whose array is freed.
+pub const NOWHERE: i64 = 1;
+
 /// The index that a start stands for.
 fn unmarked(start: i64) -> i64 {
     start & (MARK - 1)
@@ -85,7 +88,7 @@ pub trait Part: Clone {
 
 impl Part for Array {
     fn origin(&self) -> i64 {
-        (self.as_ptr() as usize / self.prim().size()) as i64
+        if self.is_empty() { NOWHERE } else { (self.as_ptr() as usize / self.prim().size()) as i64 }
     }
 
     fn elements(&self) -> usize {
@@ -237,7 +240,7 @@ impl<A: Part> Rope<A> {
 
     /// Frees arrays in which no row is, of those of which only little is used, and of those that are small and many; says
     /// which rows are to be copied out of them, in order. `starts[i]` is where row `i` of `lens[i]` elements begins; an
-    /// empty row begins anywhere, and one whose start is marked holds one element.
+    /// empty row begins anywhere, and one whose start is marked holds one element. Empty rows are copied, too: where they began, another array may be made.
     ///
     /// Copies are at most half of what is freed, or small, and are paid for by the array that they are in; the rest is a
     /// number of steps in proportion to the rows. Nothing is copied out of arrays that are `kept` anyway.
@@ -252,11 +255,11 @@ impl<A: Part> Rope<A> {
         }
         let mut rows = Vec::new();
         let mut find = self.finder();
-        for (row, (start, len)) in starts.iter().zip(lens).enumerate().filter(|(_, (_, len))| **len > 0) {
+        for (row, (start, len)) in starts.iter().zip(lens).enumerate() {
             if let Some(home) = find(unmarked(*start)).filter(|home| leaves[*home]) {
                 let part = &self.parts[home].array;
                 let at = (unmarked(*start) - part.origin()) as usize;
-                let len = held(*start, *len) as usize;
+                let len = held(*start, (*len).max(0)) as usize;
                 rows.push(Row { row, part: part.clone(), at, len, mark: start & MARK });
             }
         }
@@ -325,27 +328,33 @@ impl Rope {
         kept: Option<&Rope>,
     ) -> Result<Option<Moved>, OutOfMemory> {
         let rows = self.leave(starts, lens, kept);
-        let copied = rows.iter().map(|r| r.len).sum();
-        if copied == 0 {
+        if rows.is_empty() {
             return Ok(None);
         }
+        let copied = rows.iter().map(|r| r.len).sum();
         let mut fresh = Array::try_uninit(self.prim, copied)?;
-        let mut new = Array::from_slice(starts);
-        let (base, size) = (fresh.origin(), self.prim.size());
-        let (bytes, new_starts) = (fresh.bytes_mut(), new.slice_mut::<i64>());
-        let mut at = 0;
-        for Row { row, part, at: from, len, mark } in rows {
-            let from = from * size;
-            let (source, target) =
-                (&part.bytes()[from..from + len * size], &mut bytes[at * size..(at + len) * size]);
+        let (starts, size) = (moved(starts, &rows, fresh.origin()), self.prim.size());
+        let mut rest = fresh.bytes_mut();
+        for Row { part, at: from, len, .. } in rows {
+            let source = &part.bytes()[from * size..(from + len) * size];
+            let (target, after) = rest.split_at_mut(source.len());
             // SAFETY: both have as many bytes, and the array is fresh.
             unsafe { copy(source.as_ptr(), target.as_mut_ptr(), source.len()) };
-            new_starts[row] = (base + at as i64) | mark;
-            at += len;
+            rest = after;
         }
         self.add(fresh);
-        Ok(Some(Moved { starts: new, copied }))
+        Ok(Some(Moved { starts, copied }))
     }
+}
+
+/// The starts of all rows once `rows` are copied, one after the other, to an array with this origin.
+pub fn moved<A>(starts: &[i64], rows: &[Row<A>], mut origin: i64) -> Array {
+    let mut new = Array::from_slice(starts);
+    for r in rows {
+        new.slice_mut::<i64>()[r.row] = if r.len == 0 { NOWHERE } else { origin | r.mark };
+        origin += r.len as i64;
+    }
+    new
 }
 
 /// Result of [`Rope::compact`].
@@ -476,6 +485,17 @@ mod tests {
         rope.add(Array::from_slice(&[3i64; 10]));
         assert!(!rope.collect([&[(at + 1) | MARK][..]].into_iter(), 10));
         assert_eq!((rope.count(), rope.get(at + 1)), (1, Some(Scalar::I64(2))));
+    }
+
+    /// What was freed may be another array's: an empty row must not keep that, wherever it is.
+    #[test]
+    fn empty_rows_leave_freed_arrays() {
+        let mut rope = Rope::new(Prim::I64);
+        let empty = rope.add(Array::from_slice::<i64>(&[]));
+        let (a, b) = (rope.add(Array::from_slice(&[1i64, 2])), rope.add(Array::from_slice(&[3i64])));
+        let moved = rope.compact(&[a + 1, b, empty], &[0, 1, 0], None).expect("memory").expect("moved");
+        assert_eq!((moved.copied, rope.count()), (0, 1));
+        assert_eq!(moved.starts.slice::<i64>(), [NOWHERE, b, NOWHERE]);
     }
 
     #[test]

@@ -8,12 +8,15 @@ use crate::check::{RuntimeError, Span};
 use crate::exec::Run;
 use crate::exec::device::{Device, Held};
 use crate::prim::Prim;
-use crate::rope::{Part, Rope};
+use crate::rope::{NOWHERE, Part, Rope, moved};
 use std::sync::Arc;
 
 impl Part for Array {
     /// Of an array whose address is known, as it is of all in a rope.
     fn origin(&self) -> i64 {
+        if self.len() == 0 {
+            return NOWHERE;
+        }
         self.address().map_or(0, |at| (at / self.prim().size() as u64) as i64)
     }
 
@@ -39,20 +42,18 @@ pub fn compact<'a>(
     let (prim, size) = (rope.prim(), rope.prim().size());
     let copied: usize = rows.iter().map(|r| r.len).sum();
     run.count(|c| c.launch(2 * starts.len() + 2 * copied, copied * size));
-    if copied == 0 {
+    if rows.is_empty() {
         return Ok((rope, starts));
     }
     let fresh = run.device.fresh(prim, copied, span)?;
     let to = address(&fresh, span)?;
-    let mut new = host_starts;
-    let (mut from, mut offsets) = (Vec::with_capacity(rows.len()), vec![0i64]);
-    let mut at = 0;
-    for r in &rows {
-        from.push(r.part.origin() + r.at as i64);
-        new.slice_mut::<i64>()[r.row] = (fresh.origin() + at as i64) | r.mark;
-        at += r.len;
-        offsets.push(at as i64);
-    }
+    let new = moved(host_starts.slice(), &rows, fresh.origin());
+    let from: Vec<i64> = rows.iter().map(|r| r.part.origin() + r.at as i64).collect();
+    let mut offsets = vec![0i64];
+    offsets.extend(rows.iter().scan(0, |at, r| {
+        *at += r.len as i64;
+        Some(*at)
+    }));
     let table = |xs: &[i64]| {
         let a = run.device.fresh(Prim::I64, xs.len(), span)?;
         let host = array::Array::from_slice(xs);

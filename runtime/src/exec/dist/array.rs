@@ -12,7 +12,7 @@ use crate::exec::out_of_memory;
 use crate::exec::space::even_cut;
 use crate::prim::{Prim, Scalar};
 use crate::ranks::Ranks;
-use crate::rope::Part;
+use crate::rope::{NOWHERE, Part};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -69,7 +69,7 @@ impl Part for Shared {
     /// Of an array in the window of ropes. An empty one, which is nowhere, has an index at which no array is.
     fn origin(&self) -> i64 {
         if self.array.is_empty() {
-            return 1;
+            return NOWHERE;
         }
         ((self.array.as_ptr() as usize).wrapping_sub(self.base) / self.array.prim().size()) as i64
     }

@@ -6,7 +6,7 @@ use crate::check::{RuntimeError, Span};
 use crate::exec::device::Held;
 use crate::exec::{Run, out_of_memory};
 use crate::prim::Prim;
-use crate::rope::{Part, Rope, Row};
+use crate::rope::{Part, Rope, Row, moved};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -82,18 +82,13 @@ impl Run<'_, Dist> {
         let size = rope.prim().size();
         let copied: usize = rows.iter().map(|r| r.len).sum();
         self.count(|c| c.launch(2 * starts.len() + 2 * copied, copied * size));
-        if copied == 0 {
+        if rows.is_empty() {
             return Ok((rope, starts.into()));
         }
         let fresh = self.concatenated(&rows, rope.prim(), copied, span)?;
-        let mut new = Array::from_slice(starts.slice::<i64>());
-        let mut at = fresh.origin();
-        for r in &rows {
-            new.slice_mut::<i64>()[r.row] = at | r.mark;
-            at += r.len as i64;
-        }
+        let starts = moved(starts.slice(), &rows, fresh.origin());
         Arc::make_mut(&mut rope).add(fresh);
-        Ok((rope, new.into()))
+        Ok((rope, starts.into()))
     }
 
     /// Concatenation of rows with so many elements.
