@@ -3,12 +3,13 @@
 use par_ir::Var;
 use par_ir::core::{Body, FunId, Stm};
 use par_ir::flat::{self, Kernel, KernelKind, Ty};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::visit::Code as _;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 /// The type of every host variable of a program, and of the scalars in kernels.
 pub fn types(program: &flat::Program) -> HashMap<Var, Ty> {
-    let mut types = HashMap::new();
+    let mut types = HashMap::default();
     for fun in &program.funs {
         types.extend(fun.params.iter().map(|p| (p.var, p.ty)));
         block_types(&fun.body, &mut types);

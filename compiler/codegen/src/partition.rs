@@ -18,13 +18,14 @@ use crate::free::for_each_use;
 use par_ir::access::{Access, Facts, Form, Symbol, Value};
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::flat::{After, Kernel, KernelKind, Out};
+use par_ir::hash::HashSet;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::{Prim, Scalar, Var};
 use par_runtime::partition::MOST;
 use par_runtime::plan::{Partition, Sum};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 /// A variable of the body, and the values that it may have.
 #[derive(Clone)]

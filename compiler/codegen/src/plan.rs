@@ -13,10 +13,11 @@
 use crate::Result;
 use par_ir::Var;
 use par_ir::flat::{self, Kernel, Op, Space, Ty, VersionChoice};
+use par_ir::hash::HashMap;
 use par_ir::ty::{Atom, Dim};
 use par_ir::visit::Code as _;
 use par_runtime::plan::{self, Kind, Operand, Slot};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// A back end's code for a program's kernels.
 pub trait Code {
@@ -53,7 +54,7 @@ fn function<C: Code>(
     end: &mut u32,
     code: &mut C,
 ) -> Result<plan::Function<C::Kernel>> {
-    let operands = Operands { types, slots: HashMap::new(), live: Live::new() };
+    let operands = Operands { types, slots: HashMap::default(), live: Live::new() };
     let mut p = Planner { operands, end, code };
     let mut body = p.block(&fun.body)?;
     let params: Vec<Var> = fun.params.iter().map(|p| p.var).collect();

@@ -5,9 +5,9 @@ mod consumed;
 pub use consumed::{consumed, consumed_through_calls, consumes_arguments, live_after_update};
 
 use crate::core::{Body, Exp, Stm};
+use crate::hash::HashSet;
 use crate::stack::deeper;
 use crate::ty::{Atom, Var};
-use std::collections::HashSet;
 
 /// The array from outside a body that `v` is a version of, if only updates, branches and loops lead there.
 pub fn root(body: &Body, v: Var) -> Option<Var> {

@@ -7,11 +7,11 @@
 //! ```
 
 use crate::core::{Body, Exp, Param, Stm};
+use crate::hash::HashMap;
 use crate::prim::{BinOp, PrimOp};
 use crate::ty::{Atom, Dim, Type, Var};
 use par_runtime::Prim;
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Statements that dominate a point of an iteration, in order.

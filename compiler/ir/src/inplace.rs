@@ -13,10 +13,10 @@
 //! loop.
 
 use crate::core::{Body, Exp, Fun, LoopForm, Param, Stm};
+use crate::hash::HashMap;
 use crate::stack::deeper;
 use crate::ty::{Atom, Dim, Var};
 use crate::visit::Code;
-use std::collections::HashMap;
 
 /// Why a body may not update in place.
 pub type Refusal = &'static str;

@@ -9,6 +9,7 @@ pub mod cost;
 pub mod effects;
 pub mod flat;
 pub mod growth;
+pub mod hash;
 pub mod hoist;
 pub mod inplace;
 pub mod interp;

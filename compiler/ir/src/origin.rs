@@ -8,9 +8,10 @@
 //! A statement that was fused many times refers to what it was before instead of repeating it, so that noting a step takes
 //! time in proportion to what is fused in it, however long the chain.
 
+use crate::hash::HashSet;
 use crate::place::Part;
 use crate::ty::Var;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 /// A construct, or the number of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,7 +50,7 @@ impl Origins {
     /// A statement: its own construct, then what it was fused from.
     fn items(&self, own: Part, pat: impl Iterator<Item = Var>) -> Vec<Item> {
         let mut items = vec![Item::Part(own)];
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let nodes = pat.filter_map(|v| self.of.get(&v).copied());
         items.extend(nodes.filter(|n| seen.insert(*n)).map(Item::Node));
         items
@@ -59,7 +60,7 @@ impl Origins {
     pub(crate) fn parts(&self, own: Part, pat: impl Iterator<Item = Var>) -> Vec<Part> {
         let mut open = self.items(own, pat);
         open.reverse();
-        let (mut parts, mut found, mut seen) = (Vec::new(), HashSet::new(), HashSet::new());
+        let (mut parts, mut found, mut seen) = (Vec::new(), HashSet::default(), HashSet::default());
         while let Some(item) = open.pop() {
             match item {
                 Item::Part(part) if found.insert(part) => parts.push(part),

@@ -2,9 +2,9 @@
 
 use crate::core::{Body, Exp, FunId, Program};
 use crate::effects::Effects;
+use crate::hash::HashSet;
 use crate::stack::deeper;
 use crate::ty::Atom;
-use std::collections::HashSet;
 
 impl Program {
     /// Keeps an entry point, by its function, and what calling it may lead to.
@@ -33,7 +33,7 @@ impl Program {
 impl Program {
     /// True if calls of `from` may call `to`.
     pub fn leads_to(&self, from: FunId, to: FunId) -> bool {
-        let (mut seen, mut open) = (HashSet::new(), vec![from]);
+        let (mut seen, mut open) = (HashSet::default(), vec![from]);
         while let Some(id) = open.pop() {
             if id == to {
                 return true;

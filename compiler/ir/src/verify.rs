@@ -9,10 +9,10 @@ mod soac;
 pub use core::verify_core;
 pub use flat::verify_flat;
 
+use crate::hash::{HashMap, HashSet};
 use crate::prim::PrimOp;
 use crate::ty::{Var, Vars};
 use par_runtime::{CheckKind, Prim};
-use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A broken rule; the innermost statement that breaks it is added on the way out.
 struct Failure {
@@ -63,14 +63,14 @@ fn ensure_count(what: &str, found: usize, wanted: usize) -> Result {
 /// Variables in scope with their types, and all that were ever bound.
 struct Scope<'a, T> {
     vars: &'a Vars,
-    types: FxHashMap<Var, T>,
-    ever: FxHashSet<Var>,
+    types: HashMap<Var, T>,
+    ever: HashSet<Var>,
     order: Vec<Var>,
 }
 
 impl<'a, T> Scope<'a, T> {
     fn new(vars: &'a Vars) -> Scope<'a, T> {
-        Scope { vars, types: FxHashMap::default(), ever: FxHashSet::default(), order: Vec::new() }
+        Scope { vars, types: HashMap::default(), ever: HashSet::default(), order: Vec::new() }
     }
 
     fn show(&self, v: Var) -> String {

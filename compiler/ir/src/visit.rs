@@ -14,8 +14,9 @@
 mod core;
 mod flat;
 
+use crate::hash::HashMap;
 use crate::ty::{Atom, Dim, Type, Var, Vars};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// A place where a variable or a constant stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,7 +148,7 @@ pub trait Code: Clone {
 
     /// A copy whose bound variables are all fresh.
     fn refreshed(&self, vars: &mut Vars) -> Self {
-        self.refreshed_with(vars, &mut Subst::new())
+        self.refreshed_with(vars, &mut Subst::default())
     }
 
     /// A copy whose bound variables are all fresh and in which uses are replaced by `subst`. Adds the fresh names

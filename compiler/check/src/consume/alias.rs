@@ -12,7 +12,8 @@
 
 use super::calls::Operand;
 use crate::thir::Ty;
-use std::collections::{BTreeSet, HashMap};
+use par_ir::hash::HashMap;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Memory that a binding introduced: index into the roots of the check.

@@ -5,8 +5,8 @@ use super::alias::{Alias, Function, Root, Roots, all, leaves};
 use super::bind::{Kind, RootInfo};
 use super::walk::Place;
 use crate::thir::{Expr, ExprKind};
+use par_ir::hash::HashMap;
 use par_runtime::Span;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// An argument or component that was computed.
@@ -205,7 +205,7 @@ impl<'p> Check<'p> {
 
     /// The values of the roots of parameters, and every array that is given. The result does not share what is consumed.
     fn meet(&self, params: &[Alias], args: &[Operand]) -> (HashMap<Root, Alias>, Vec<Given>) {
-        let (mut values, mut given) = (HashMap::new(), Vec::new());
+        let (mut values, mut given) = (HashMap::default(), Vec::new());
         for (argument, (param, arg)) in params.iter().zip(args).enumerate() {
             for (root, value) in leaves(param, &arg.alias) {
                 let consumed = self.info(root).unique;

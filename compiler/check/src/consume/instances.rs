@@ -13,9 +13,9 @@ use super::alias::{Alias, Code, Function, Root, Roots, Signature, all};
 use super::bind::{Kind, RootInfo};
 use super::calls::Operand;
 use super::{Body, Check, Frame};
+use par_ir::hash::HashMap;
 use par_runtime::Span;
 use par_syntax::Diagnostic;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Effect of a call that hands over certain functions.
@@ -127,7 +127,7 @@ impl<'p> Check<'p> {
                 code: signature.code,
             }));
         }
-        let mut renamed = HashMap::new();
+        let mut renamed = HashMap::default();
         let mut params = Vec::new();
         for param in &signature.params {
             if !matches!(param, Alias::Function(..)) {
@@ -212,7 +212,7 @@ impl<'p> Check<'p> {
         match (param, arg) {
             (Alias::Function(roots, _) | Alias::Array(roots), Alias::Function(_, f)) => {
                 let given = f.given.iter().map(|g| {
-                    let mut renamed = HashMap::new();
+                    let mut renamed = HashMap::default();
                     for root in g.alias.flat() {
                         let info = RootInfo { unique: true, ..self.info(root).clone() };
                         let new = self.new_root(info);

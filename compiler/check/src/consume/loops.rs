@@ -11,7 +11,7 @@ use super::bind::Kind;
 use super::calls::{Given, Site};
 use super::{Check, Frame};
 use crate::thir::{Expr, ExprKind, LoopForm, Pat};
-use std::collections::HashMap;
+use par_ir::hash::HashMap;
 use std::rc::Rc;
 
 /// The state of a loop in one walk over its body.

@@ -38,9 +38,9 @@ use alias::{Alias, Code, Function, Root, Roots, Signature, all};
 use bind::{Bound, Kind, RootInfo};
 use calls::Site;
 use instances::Instance;
+use par_ir::hash::{HashMap, HashSet};
 use par_runtime::Span;
 use par_syntax::Diagnostic;
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Built-in functions whose result shares nothing with their arguments.
@@ -131,17 +131,17 @@ pub fn check_with(program: &Program, copied: &dyn Fn(&Def) -> bool) -> Vec<Diagn
         copied,
         library: program.defs.iter().filter(|d| d.library).map(|d| d.span.file).collect(),
         roots: Vec::new(),
-        locals: HashMap::new(),
-        signatures: HashMap::new(),
-        globals: HashMap::new(),
-        consumed: HashMap::new(),
+        locals: HashMap::default(),
+        signatures: HashMap::default(),
+        globals: HashMap::default(),
+        consumed: HashMap::default(),
         frames: Vec::new(),
         bodies: Vec::new(),
         walked: Vec::new(),
-        instances: HashMap::new(),
-        loops: HashMap::new(),
+        instances: HashMap::default(),
+        loops: HashMap::default(),
         quiet: false,
-        reported: HashSet::new(),
+        reported: HashSet::default(),
         diagnostics: Vec::new(),
     };
     let own = program.defs.iter().enumerate().filter(|(_, def)| !def.library);

@@ -5,10 +5,10 @@ use super::errors;
 use super::modules::{Demand, TypeMatch, View};
 use super::scope::{BROKEN, Entry, Lifted, Meaning, ModId, Module, Scopes, SigId, TypeDef, TypeId};
 use crate::thir::{DefId, Inlining};
+use par_ir::hash::HashMap;
 use par_runtime::{Prim, Span};
 use par_syntax::ast::{self, DecKind};
 use par_syntax::{Diagnostic, Severity, Sources};
-use std::collections::HashMap;
 
 /// A definition as found, not checked yet.
 pub(super) struct Found<'a> {

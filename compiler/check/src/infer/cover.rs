@@ -10,9 +10,9 @@
 
 use super::Cx;
 use crate::thir::{Expr, Pat, PatKind, Ty};
+use par_ir::hash::HashMap;
 use par_runtime::{Prim, Scalar, Span};
 use par_syntax::{Diagnostic, Severity};
-use std::collections::HashMap;
 
 /// Steps after which the answer is taken to be that everything is covered: some sets of patterns are exponential.
 const MAX_STEPS: usize = 500_000;

@@ -8,11 +8,12 @@ use super::env::Env;
 use super::modules::{Demand, Target, View};
 use super::scope::{Found, Meaning, ModId, Scopes, TypeId};
 use crate::thir::DefId;
+use par_ir::hash::HashSet;
 use par_runtime::Prim;
 use par_syntax::ast::{
     self, Exp, ExpKind, IndexArg, LoopForm, Pat, PatKind, SizeExp, Step, TypeExp, TypeKind,
 };
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 /// A strongly connected component of the references between definitions.
 pub(super) struct Component {
@@ -131,7 +132,7 @@ struct Walk<'s, 'a> {
 
 impl<'s, 'a> Walk<'s, 'a> {
     fn new(scopes: &'s Scopes<'a>, module: ModId) -> Self {
-        Walk { scopes, module, env: Env::default(), refs: BTreeSet::new(), types_seen: HashSet::new() }
+        Walk { scopes, module, env: Env::default(), refs: BTreeSet::new(), types_seen: HashSet::default() }
     }
 
     fn def(&mut self, def: &ast::Def, skip_body: bool) {

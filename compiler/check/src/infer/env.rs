@@ -2,7 +2,7 @@
 
 use super::scope::ModId;
 use crate::thir::{DefId, LocalId, Ty};
-use std::collections::HashMap;
+use par_ir::hash::HashMap;
 
 /// Local names in scope, with a mark for every scope.
 pub(super) struct Env<B> {
@@ -39,7 +39,13 @@ enum Bound {
 
 impl<B> Default for Env<B> {
     fn default() -> Env<B> {
-        Env { values: HashMap::new(), types: HashMap::new(), opens: Vec::new(), own: None, trail: Vec::new() }
+        Env {
+            values: HashMap::default(),
+            types: HashMap::default(),
+            opens: Vec::new(),
+            own: None,
+            trail: Vec::new(),
+        }
     }
 }
 

@@ -52,11 +52,11 @@ pub use types::erase;
 use crate::thir::{Def, DefId, Expr, ExprKind, Hidden, LocalId, Program, Ty, TyVar};
 use env::Env;
 use modules::TypeMatch;
+use par_ir::hash::{HashMap, HashSet};
 use par_runtime::Span;
 use par_syntax::{Diagnostic, Severity, Sources, ast};
 use scope::{ModId, Scopes, TypeId};
 use std::borrow::Borrow;
-use std::collections::{HashMap, HashSet};
 use types::{Clash, Class, Scheme, Types};
 
 /// As many errors as one run reports.
@@ -75,7 +75,7 @@ pub fn infer<F: Borrow<ast::File>>(files: &[F], sources: &Sources) -> (Option<Pr
         checked: Checked {
             schemes: vec![None; collected.defs.len()],
             done: vec![None; collected.defs.len()],
-            defaulted: HashSet::new(),
+            defaulted: HashSet::default(),
         },
         defs: collected.defs,
         types: Types::default(),
@@ -280,7 +280,7 @@ impl Cx<'_> {
 
     /// The result: errors in order of place, each once, and the program if there are none.
     fn result(mut self) -> (Option<Program>, Vec<Diagnostic>) {
-        let mut seen: HashMap<(String, Span), usize> = HashMap::new();
+        let mut seen: HashMap<(String, Span), usize> = HashMap::default();
         self.diags.sort_by_key(|d| d.labels[0].span);
         let key = |d: &Diagnostic| match d.severity == Severity::Unsupported || d.code == "E0201" {
             // A feature that is missing and a name that is unknown are reported once, wherever they are used.

@@ -10,9 +10,9 @@ use super::env::Env;
 use super::modules::{Functor, SigDef};
 use super::types::Class;
 use crate::thir::DefId;
+use par_ir::hash::HashMap;
 use par_runtime::{Prim, Span};
 use par_syntax::ast;
-use std::collections::HashMap;
 
 /// A module: index into [`Scopes::modules`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

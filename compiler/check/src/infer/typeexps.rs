@@ -5,10 +5,10 @@ use super::scope::{Lifted, Meaning, TypeId};
 use super::types::{I64, MAX_TYPE_SIZE};
 use super::{Binding, Cx, env, errors};
 use crate::thir::{AbstractType, Constructors, Expr, ExprKind, Holds, LocalId, Size, Ty, TyArg, TyVar};
+use par_ir::hash::HashMap;
 use par_runtime::{Fields, Prim, Span};
 use par_syntax::Diagnostic;
 use par_syntax::ast::{Exp, ExpKind, Ident, Literal, Name, SizeExp, TypeArg, TypeExp, TypeKind, TypeParam};
-use std::collections::HashMap;
 
 /// True if these are the fields of a tuple: `{0 = x, 1 = y}` is `(x, y)`, and `{}` is `()`.
 pub(super) fn is_tuple<'f>(fields: impl Iterator<Item = &'f str>) -> bool {
@@ -86,7 +86,7 @@ impl Cx<'_> {
 
     /// Reports a repeated name in a list.
     pub(super) fn distinct<'i>(&mut self, names: impl Iterator<Item = &'i Ident>, what: &str) {
-        let mut seen: HashMap<&str, &Ident> = HashMap::new();
+        let mut seen: HashMap<&str, &Ident> = HashMap::default();
         for name in names {
             if let Some(first) = seen.get(name.name.as_str()) {
                 let message = format!("the {what} `{}` appears twice", name.name);

@@ -5,8 +5,8 @@
 //! the nesting depth of the function it was made in. A variable is generalised by the function at whose level it lives.
 
 use crate::thir::{Holds, Size, Ty, TyArg, TyVar};
+use par_ir::hash::HashMap;
 use par_runtime::Prim;
-use std::collections::HashMap;
 
 /// A set of scalar types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

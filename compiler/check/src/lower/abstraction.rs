@@ -15,8 +15,8 @@ use super::{Lower, R};
 use crate::free;
 use crate::thir::{Expr, LocalId};
 use par_ir::core::Param;
+use par_ir::hash::HashMap;
 use par_ir::{Atom, Dim, Prim, Type, Var};
-use std::collections::HashMap;
 use std::fmt::Write;
 use std::rc::Rc;
 
@@ -98,7 +98,7 @@ impl<'p> Lower<'p> {
 
     /// Adds the captured values of a function that are the same in all of its calls.
     pub fn lasting_key(&mut self, captured: &[(LocalId, Val<'p>)], out: &mut Key) {
-        out.same = Some(HashMap::new());
+        out.same = Some(HashMap::default());
         for (l, v) in captured {
             let _ = write!(out.text, "{}=", l.0);
             self.key(v, out);
@@ -218,7 +218,7 @@ impl<'p> Abstract<'p> {
         lo: &mut Lower<'p>,
         captured: &[(LocalId, Val<'p>)],
     ) -> R<Vec<(LocalId, Val<'p>)>> {
-        self.same = Some(HashMap::new());
+        self.same = Some(HashMap::default());
         let parts = captured.iter().map(|(l, v)| Ok((*l, self.part(lo, v)?))).collect();
         self.same = None;
         parts

@@ -19,9 +19,9 @@ use super::value::Val;
 use super::{Lower, R};
 use crate::thir::ACCUMULATOR;
 use par_ir::core::{Exp, Param, Stm};
+use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Dim, Prim, Scalar, Var};
-use std::collections::HashMap;
 
 impl<'p> Lower<'p> {
     /// All indices and values that `f`, called for every element of an array, writes to an accumulator for `dest`.
@@ -122,7 +122,7 @@ impl<'p> Lower<'p> {
         (params, init, results): (&mut Vec<Param>, &mut Vec<Atom>, &mut Vec<Atom>),
         (index, prim, bound): (Var, Prim, Atom),
     ) -> R<(Vec<Stm>, HashMap<Var, Atom>)> {
-        let (mut stms, mut last) = (Vec::new(), HashMap::new());
+        let (mut stms, mut last) = (Vec::new(), HashMap::default());
         for count in counts(state) {
             let Some(i) = params.iter().position(|p| Atom::Var(p.var) == count) else { continue };
             let (base, step) = self.as_shift(results[i]);

@@ -13,10 +13,10 @@ use super::value::Val;
 use super::{Lower, R};
 use crate::thir::DefId;
 use par_ir::core::{Exp, Param, Stm};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::{BinOp, CmpOp, UnOp};
 use par_ir::{Atom, CheckKind, Dim, Prim, PrimOp, Scalar, Type, Var};
 use par_syntax::diagnostic::{Diagnostic, Severity};
-use std::collections::{HashMap, HashSet};
 
 /// A block being filled, with what is known inside it.
 #[derive(Default)]

@@ -14,10 +14,10 @@ use super::small::with_components;
 use super::value::Val;
 use super::{Lower, R};
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
+use par_ir::hash::HashMap;
 use par_ir::prim::CmpOp;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, Type, Var};
-use std::collections::HashMap;
 
 /// Columns to be reduced.
 struct Columns {

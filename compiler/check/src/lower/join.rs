@@ -11,8 +11,8 @@ use super::value::{Fun, Val};
 use super::{Lower, R};
 use par_ir::core::{Body, Exp, Param};
 use par_ir::effects::Effects;
+use par_ir::hash::HashMap;
 use par_ir::{Atom, Dim, Prim, Type};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// One arm of a branch after evaluation.
@@ -73,7 +73,7 @@ impl<'p> Lower<'p> {
             dims: b.val.dims().into_iter(),
             leaves: b.val.leaves().into_iter(),
             funs: funs(&b.val).into_iter(),
-            merged: HashMap::new(),
+            merged: HashMap::default(),
             pat: Vec::new(),
             results: (Vec::new(), Vec::new()),
         };

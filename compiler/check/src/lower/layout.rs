@@ -10,7 +10,8 @@
 //! tuples and records are taken apart.
 
 use super::value::{Shape, Val};
-use std::collections::{BTreeSet, HashMap};
+use par_ir::hash::HashMap;
+use std::collections::BTreeSet;
 
 /// A sum type's constructors, sorted by name, and where the parts of their payloads lie.
 #[derive(Debug)]

@@ -16,8 +16,9 @@ use super::value::Val;
 use super::{Lower, R};
 use crate::thir::{Expr, ExprKind, LoopForm, Pat};
 use par_ir::core::{self, Body, Exp, Param, Stm};
+use par_ir::hash::HashMap;
 use par_ir::{Atom, Dim, Prim, Type};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// How a loop over values repeats.
 pub(super) enum Repeat<'a, 'p> {
@@ -231,7 +232,7 @@ impl<'p> Lower<'p> {
             let mut maker = State {
                 assumed: assumed.iter().copied(),
                 position: 0,
-                groups: HashMap::new(),
+                groups: HashMap::default(),
                 params: Vec::new(),
                 init: Vec::new(),
                 dims: Vec::new(),
@@ -261,7 +262,7 @@ impl<'p> Lower<'p> {
         if after.len() != before.len() {
             return Err(self.internal("a loop's body has another structure than its state"));
         }
-        let mut groups: HashMap<(Option<usize>, Dim, Dim), usize> = HashMap::new();
+        let mut groups: HashMap<(Option<usize>, Dim, Dim), usize> = HashMap::default();
         let mut out = Vec::new();
         let params = attempt.state.dims();
         for (i, a) in assumed.iter().enumerate() {
@@ -300,7 +301,7 @@ impl<'p> Lower<'p> {
         let (body, result) = self.resume(body, |lo| lo.ragged(&result, &flags));
         let result = result?;
         let mut results = self.loop_results(&params, &dims, &state, &result)?;
-        let (mut body, mut known) = (body, HashMap::new());
+        let (mut body, mut known) = (body, HashMap::default());
         if let (Repeat::For(p, bound), Some(i)) = (repeat, &index) {
             let (stms, last) =
                 self.counts_by_index(&state, (&mut params, &mut init, &mut results), (i.var, *p, *bound))?;
@@ -310,11 +311,11 @@ impl<'p> Lower<'p> {
         let stays = |(p, r): (&Param, &Atom)| Atom::Var(p.var) == *r;
         if self.context.counting.is_some() && dims.is_empty() && params.iter().zip(&results).all(stays) {
             known.extend(params.iter().map(|p| p.var).zip(init));
-            let mut known = Renamed { renamed: &HashMap::new(), known: &known };
+            let mut known = Renamed { renamed: &HashMap::default(), known: &known };
             return self.rebuild(&state, &mut Vec::new(), &mut Vec::new(), &mut known);
         }
         let mut pat = Vec::new();
-        let mut renamed = HashMap::new();
+        let mut renamed = HashMap::default();
         for p in &params {
             let mut ty = p.ty.clone();
             rename(&mut ty, &renamed);
@@ -353,7 +354,7 @@ impl<'p> Lower<'p> {
         state: &Val<'p>,
         result: &Val<'p>,
     ) -> R<Vec<Atom>> {
-        let (after, mut leaves) = (result.dims(), HashMap::new());
+        let (after, mut leaves) = (result.dims(), HashMap::default());
         for ((a, _), (b, _)) in state.leaves().iter().zip(result.leaves()) {
             leaves.insert(*a, b);
         }
@@ -475,7 +476,7 @@ pub(super) fn rename(ty: &mut Type, renamed: &HashMap<par_ir::Var, par_ir::Var>)
 
 /// Groups numbered in the order of their first member, so that equal assumptions compare equal.
 fn renumbered(list: &[Assumed]) -> Vec<Assumed> {
-    let mut numbers = HashMap::new();
+    let mut numbers = HashMap::default();
     list.iter()
         .map(|a| {
             let group = a.group.map(|g| {

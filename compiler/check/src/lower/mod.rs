@@ -72,11 +72,11 @@ mod write;
 
 use crate::thir::{Constructors, Def, DefId, Expr, LocalId, Program};
 use par_ir::core;
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::{Atom, Span, Var};
 use par_syntax::Sources;
 use par_syntax::diagnostic::{Diagnostic, Severity};
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Definitions of the library that are called for intrinsics, so that they are wanted even if no program mentions them.

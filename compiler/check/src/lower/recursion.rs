@@ -25,9 +25,9 @@ use super::value::{Closure, Defined, Extent, Fun, Own, Shape, Val};
 use super::{Lower, R};
 use crate::thir::{Expr, LocalId, Pat, PatKind, Ty, TyVar};
 use par_ir::core::{self, Body, Exp, FunId, Param};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::{Atom, Dim, Span, Type, Var};
 use par_syntax::diagnostic::Diagnostic;
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// How many functions one definition may become.
@@ -284,7 +284,7 @@ impl<'p> Lower<'p> {
     fn emit_call(&mut self, id: FunId, args: Vec<Atom>, ty: &'p Ty, env: &mut Env<'p>) -> R<Val<'p>> {
         let ret = self.instances.ret.get(&id).cloned().unwrap_or_default();
         let shape = self.result_shape(ty, 0, env);
-        let mut renamed: HashMap<Var, Var> = HashMap::new();
+        let mut renamed: HashMap<Var, Var> = HashMap::default();
         let mut pat = Vec::new();
         for p in &ret {
             let mut ty = p.ty.clone();

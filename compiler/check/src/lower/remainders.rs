@@ -13,9 +13,9 @@
 use super::derive::Placed;
 use super::{Lower, R};
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::hash::HashMap;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Type, Var};
-use std::collections::HashMap;
 
 /// Arrays that are parts of the state, and at which of its rows they begin.
 pub(super) type Starts = HashMap<Var, Atom>;
@@ -30,7 +30,7 @@ impl Lower<'_> {
             let may_be = may_be_left(&params, &xs.ty) && may_be_part(&body, body.results[i]);
             let Some(of) = init.var().filter(|_| may_be) else { continue };
             let (_, at) = self.in_block(|lo| Ok(lo.param("at", Type::I64)))?;
-            let mut starts = Starts::from([(xs.var, at.var.into())]);
+            let mut starts = Starts::from_iter([(xs.var, at.var.into())]);
             let mut changed = self.with_starts(body.clone(), &mut starts)?;
             let Some(next) = body.results[i].var().and_then(|v| starts.get(&v)) else { continue };
             let part = |p: &Param, start: Var| Stm {

@@ -27,8 +27,8 @@ use super::value::{Fun, Val};
 use super::{Lower, R};
 use crate::thir::{Expr, Inlining};
 use par_ir::core::{self, Body, Exp, FunId, Param};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::{Atom, Dim, Prim, Var};
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// A function of more statements than this is not inlined again.
@@ -188,7 +188,7 @@ impl<'p> Lower<'p> {
     }
 
     pub fn call_instance(&mut self, instance: &Instance<'p>, args: Vec<Atom>) -> R<Val<'p>> {
-        let mut renamed: HashMap<Var, Var> = HashMap::new();
+        let mut renamed: HashMap<Var, Var> = HashMap::default();
         let mut pat = Vec::new();
         for p in &instance.ret {
             let mut ty = p.ty.clone();

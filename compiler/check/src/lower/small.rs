@@ -12,11 +12,11 @@
 use super::value::Val;
 use super::{Lower, R};
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
+use par_ir::hash::HashMap;
 use par_ir::tiny::{Tiny, leaves, positions, shapes, sizes};
 use par_ir::tuning;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Type, Var};
-use std::collections::HashMap;
 
 /// A reduction over scalars.
 struct Small {
@@ -139,7 +139,7 @@ impl<'p> Lower<'p> {
         let lam = Lambda { params, body, ret: types.to_vec(), schedule: Schedule::Free };
         let outside: HashMap<Var, Type> =
             lam.free().into_iter().map(|v| (v, self.type_of(v).clone())).collect();
-        let whole = HashMap::new();
+        let whole = HashMap::default();
         let mut tiny = Tiny::new(&mut self.out.vars, outside, &whole);
         let done = tiny.operator(&lam);
         let types = tiny.types();

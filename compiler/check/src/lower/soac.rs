@@ -14,8 +14,8 @@ use super::value::Val;
 use super::{Lower, R};
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule};
 use par_ir::effects::Effects;
+use par_ir::hash::HashMap;
 use par_ir::{Atom, Dim, Elem, Prim, Type, Var};
-use std::collections::HashMap;
 
 /// The inputs of a lambda with their parameters.
 #[derive(Default)]
@@ -155,7 +155,7 @@ impl<'p> Lower<'p> {
             level,
             results: Vec::new(),
             pat: Vec::new(),
-            lifted: HashMap::new(),
+            lifted: HashMap::default(),
         };
         let elem = self.rebuild(&row, &mut Vec::new(), &mut vec![size], &mut lift)?;
         let Lift { results, pat, .. } = lift;

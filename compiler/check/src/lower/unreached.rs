@@ -16,9 +16,9 @@ use super::sizes::has_sizes;
 use super::value::{Closure, Extent, Fun, Shape, Unknown, Val};
 use super::{Lower, R};
 use crate::thir::{Def, DefId, Pat, Ty};
+use par_ir::hash::HashSet;
 use par_ir::{Atom, Dim, Prim, Type};
 use par_syntax::Diagnostic;
-use std::collections::HashSet;
 use std::rc::Rc;
 
 /// Codes of diagnostics that do not depend on the call.

@@ -6,7 +6,7 @@ use super::term::{Atom, Term};
 use super::types::{Dim, Names, Scheme, Type};
 use super::unknowns::Kind;
 use crate::thir::{LocalId, Ty};
-use std::collections::HashMap;
+use par_ir::hash::HashMap;
 use std::rc::Rc;
 
 impl<'p> Check<'p> {
@@ -62,8 +62,8 @@ impl<'p> Check<'p> {
 
     /// The type with a term in place of a name, or what mentions the name unknown.
     pub(super) fn with_name(&mut self, ty: &Type, name: LocalId, term: Option<Term>) -> Type {
-        let names = Names { locals: HashMap::from([(name, term)]), metas: HashMap::new() };
-        self.renamed(ty, &names, &HashMap::new())
+        let names = Names { locals: HashMap::from_iter([(name, term)]), metas: HashMap::default() };
+        self.renamed(ty, &names, &HashMap::default())
     }
 
     fn renamed(&mut self, ty: &Type, names: &Names, types: &HashMap<crate::thir::TyVar, Type>) -> Type {
@@ -114,7 +114,7 @@ impl<'p> Check<'p> {
         if let Type::Fun(_) | Type::Leaf | Type::Var(_) = ty {
             return ty.clone();
         }
-        let mut exists: HashMap<u32, Term> = HashMap::new();
+        let mut exists: HashMap<u32, Term> = HashMap::default();
         let known = ty.with_dims(&mut |d| match d {
             Dim::Exists(n) => Dim::Is(exists.entry(*n).or_insert_with(|| self.unknown(span)).clone()),
             other => other.clone(),

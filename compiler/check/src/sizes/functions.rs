@@ -7,8 +7,8 @@ use super::term::{Atom, Term};
 use super::types::{Dim, Scheme, Type};
 use super::{Bound, Check, State};
 use crate::thir::{Def, DefId, Expr, ExprKind, LocalId, Pat, PatKind, Ty, TyVar};
+use par_ir::hash::HashMap;
 use par_runtime::{Prim, Span};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A definition or local function as it is written.
@@ -205,7 +205,7 @@ impl<'p> Check<'p> {
     ) -> Type {
         let mut allowed: Vec<LocalId> = sizes.to_vec();
         allowed.extend(params.iter().filter_map(|(name, _)| *name));
-        let mut exists: HashMap<Term, u32> = HashMap::new();
+        let mut exists: HashMap<Term, u32> = HashMap::default();
         let ret = ret.with_dims(&mut |dim| match self.own_dim(dim) {
             Dim::Is(term) if self.escapes(&term, &allowed, level) => {
                 Dim::Exists(*exists.entry(term).or_insert_with(|| {

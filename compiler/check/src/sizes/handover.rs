@@ -8,8 +8,8 @@ use super::Check;
 use super::term::{Atom, Term};
 use crate::thir::{DefId, Expr, ExprKind, LocalId, Program, Ty};
 use crate::visit;
+use par_ir::hash::HashMap;
 use par_runtime::{Prim, Scalar, Span};
-use std::collections::HashMap;
 
 /// By place of the use in the tree: the sizes that are known.
 pub(super) type Found = HashMap<*const Expr, Vec<(LocalId, Expr)>>;

@@ -7,7 +7,7 @@ use super::term::Term;
 use super::types::{Dim, Type};
 use super::unknowns::Kind;
 use crate::thir::{Expr, LocalId, LoopForm, Pat, PatKind, Size, Ty};
-use std::collections::HashSet;
+use par_ir::hash::HashSet;
 
 impl<'p> Check<'p> {
     pub(super) fn loop_expr(
@@ -78,7 +78,7 @@ impl<'p> Check<'p> {
             PatKind::Tuple(ps) | PatKind::Constr(_, ps) => ps.iter().for_each(|p| self.new_names(p, out)),
             PatKind::Record(ps) => ps.iter().for_each(|(_, p)| self.new_names(p, out)),
             _ => {
-                let mut known = HashSet::new();
+                let mut known = HashSet::default();
                 sizes(&pat.ty, &mut known);
                 out.extend(known.into_iter().filter(|l| !self.bindings.levels.contains_key(l)));
             }

@@ -37,10 +37,10 @@ use crate::consume::deep;
 use crate::thir::{Def, DefId, Expr, LocalId, Program};
 use expr::Typed;
 use handover::Found;
+use par_ir::hash::{HashMap, HashSet};
 use par_runtime::Span;
 use par_syntax::{Diagnostic, Sources};
 use solve::Equation;
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use term::Term;
 use types::Scheme;
@@ -129,17 +129,17 @@ pub fn check(program: &mut Program, sources: &Sources, is_value: &dyn Fn(&Def) -
         length: handover::length(program),
         states: program.defs.iter().map(|_| State::Open).collect(),
         walked: vec![false; program.defs.len()],
-        constants: HashMap::new(),
+        constants: HashMap::default(),
         bindings: Bindings::default(),
         level: 0,
         terms: Terms {
             metas: Vec::new(),
             opaques: Vec::new(),
-            computations: HashMap::new(),
+            computations: HashMap::default(),
             exists: program.locals.len() as u32,
         },
         equations: Equations::default(),
-        found: Found::new(),
+        found: Found::default(),
         silent: false,
         here: Span::default(),
         diagnostics: Vec::new(),

@@ -2,7 +2,7 @@
 
 use super::term::{Atom, Term};
 use crate::thir::{LocalId, TyVar};
-use std::collections::HashMap;
+use par_ir::hash::HashMap;
 use std::rc::Rc;
 
 /// Size of one dimension.

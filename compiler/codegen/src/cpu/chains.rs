@@ -14,10 +14,10 @@ use cranelift::prelude::*;
 use par_ir::Prim::{I32, U32};
 use par_ir::Var;
 use par_ir::core::{Body, Exp, Param, Stm};
+use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::Atom;
 use par_ir::visit::Code;
-use std::collections::HashMap;
 
 /// For each scalar of a loop's state, whether it stays in a vector register.
 pub fn chains(params: &[(Param, Atom)], body: &Body) -> Vec<bool> {
@@ -73,7 +73,7 @@ fn chain(start: &Param, body: &Body) -> Option<Chain> {
     if !matches!(start.ty.prim(), I32 | U32) {
         return None;
     }
-    let mut chain = Chain(HashMap::from([(start.var, false)]));
+    let mut chain = Chain(HashMap::from_iter([(start.var, false)]));
     chain.body(body).then_some(chain)
 }
 

@@ -20,13 +20,14 @@ use par_ir::access::Facts;
 use par_ir::core::{At, Body, Exp, Lambda, Param, Repeat, Stm};
 use par_ir::cost::{Time, operators};
 use par_ir::effects::Effects;
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::PrimOp;
 use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::{Prim, Scalar, Var};
 use par_runtime::op::call;
 use par_runtime::plan::{ErrorRecord, KernelCheck, SCATTERS};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::mem::offset_of;
 
 /// Scalars in registers.

@@ -14,9 +14,10 @@ use super::emit::{Base, Emitter, Result, Values, output};
 use super::local::Callee;
 use cranelift::prelude::*;
 use par_ir::core::{Fun, FunId, Param};
+use par_ir::hash::HashMap;
 use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// A number that does not change: in a register, or in memory, from where it is read when it is needed.
 #[derive(Clone, Copy)]

@@ -11,7 +11,7 @@ use crate::Result;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{Inst, MemFlagsData, UserFuncName};
 use cranelift_module::{DataDescription, DataId, FuncId, Linkage, Module};
-use std::collections::HashMap;
+use par_ir::hash::HashMap;
 
 /// The functions that were called so far.
 pub struct Imports {
@@ -24,7 +24,7 @@ pub struct Imports {
 impl Imports {
     /// The module knows where they are.
     pub fn known() -> Imports {
-        Imports { linkage: Linkage::Import, declared: HashMap::new(), all: Vec::new() }
+        Imports { linkage: Linkage::Import, declared: HashMap::default(), all: Vec::new() }
     }
 
     /// Imports that are called through a table, see [`Imports::define`].

@@ -26,10 +26,10 @@ use super::scatter::reads;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::effects::Effects;
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::visit::Code;
 use par_ir::{Atom, CheckKind, Prim, Span, Var};
-use std::collections::{HashMap, HashSet};
 
 /// Statements of a loop's body that may stand before the loop, and the body without them; none if there is nothing to gain. `varies` are the
 /// loop's counter and its state.

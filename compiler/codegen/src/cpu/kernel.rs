@@ -25,11 +25,11 @@ use super::schedule::{ByWidth, Scheduled};
 use crate::free;
 use cranelift::prelude::*;
 use par_ir::flat::{Kernel, KernelKind, Out, Ty};
+use par_ir::hash::HashMap;
 use par_ir::ty::Dim;
 use par_ir::visit::Code as _;
 use par_ir::{Prim, Var, tuning};
 use par_runtime::plan::EnvLayout;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Part of a kernel that a function computes.

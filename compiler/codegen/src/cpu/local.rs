@@ -23,10 +23,10 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_module::{FuncId, Linkage, Module};
 use par_ir::core::{Body, Exp, Fun, FunId, Param, Stm};
 use par_ir::flat::Kernel;
+use par_ir::hash::HashMap;
 use par_ir::ty::Atom;
 use par_ir::{CheckKind, Span, Var};
 use par_runtime::plan::KernelCheck;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A function that a kernel may call: its code, and what may be asked before.
@@ -96,7 +96,7 @@ pub struct Calls {
 impl Calls {
     /// For a function of a kernel itself.
     pub fn of_kernel(callees: &Callees) -> Calls {
-        let (callees, references) = (callees.clone(), HashMap::new());
+        let (callees, references) = (callees.clone(), HashMap::default());
         Calls { callees, references, lowest: None, frame: None, returns: None, start: None, failed: None }
     }
 
@@ -115,7 +115,7 @@ impl<M: Module> Compiler<'_, M> {
     /// Compiles the functions that a kernel calls.
     pub fn locals(&mut self, kernel: &Kernel, name: &str, checks: &mut Vec<KernelCheck>) -> Result<Callees> {
         let funs = free::callees(kernel, self.locals);
-        let mut callees = Callees::new();
+        let mut callees = Callees::default();
         let offsets = Offsets::of(&funs, self.locals);
         for f in &funs {
             let fun = &self.locals[f.0 as usize];

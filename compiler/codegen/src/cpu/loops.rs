@@ -8,11 +8,11 @@ use super::lanes::{self, Segments};
 use crate::work;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, LoopForm, Param, Repeat, Stm};
+use par_ir::hash::HashSet;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::Atom;
 use par_ir::visit::Code as _;
 use par_ir::{Prim, Scalar, Var, tuning};
-use std::collections::HashSet;
 
 /// A counted loop, and how its iterations run.
 struct Counted<'l> {

@@ -57,11 +57,12 @@ pub use object::{Processor, Shape, compile_object};
 use par_ir::Var;
 use par_ir::access::Facts;
 use par_ir::flat::{self, Kernel, Ty};
+use par_ir::hash::HashMap;
 use par_runtime::plan::{CodeId, EnvLayout, KernelCheck, Plan, Schedule};
 use ranges::Ranges;
 use schedule::Scheduler;
 pub use schedule::{dump_schedules, explained, schedules};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// The forms of a program's host scalars.
 fn facts(program: &flat::Program) -> Facts {
@@ -126,7 +127,7 @@ impl<'t, M: Module> Compiler<'t, M> {
     }
 
     fn kernels(&mut self, program: &flat::Program) -> Result<KernelCode> {
-        let mut compiled = HashMap::new();
+        let mut compiled = HashMap::default();
         for (i, (number, stm, kernel)) in crate::plan::kernels(program).into_iter().enumerate() {
             let pattern: Vec<Ty> = stm.pat.iter().map(|p| p.ty).collect();
             compiled.insert(number, self.kernel(kernel, &pattern, &format!("kernel{i}"))?);
@@ -286,7 +287,7 @@ impl<'t, M: Module> Compiler<'t, M> {
             bound: Bound::default(),
             exits: exits(&params),
             nest: Nest::default(),
-            references: HashMap::new(),
+            references: HashMap::default(),
             ranges: Ranges::default(),
             calls: Calls::of_kernel(callees),
             width,

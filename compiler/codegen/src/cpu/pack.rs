@@ -14,10 +14,10 @@ use super::strips::Scalar;
 use cranelift::prelude::*;
 use par_ir::Var;
 use par_ir::flat::{Kernel, KernelKind, Ty};
+use par_ir::hash::HashMap;
 use par_ir::tuning;
 use par_runtime::op::call::pack_symbol;
 use par_runtime::plan::Step;
-use std::collections::HashMap;
 
 /// A filter on strips.
 pub struct Packing {

@@ -18,12 +18,12 @@ use crate::partition::{self, Classes};
 use cranelift::prelude::*;
 use par_ir::core::{Exp, Param, Stm};
 use par_ir::flat::{Kernel, Out, Ty};
+use par_ir::hash::HashMap;
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::ty::Type as IrType;
 use par_ir::{Atom, Prim, Var};
 use par_runtime::op::call::mover_symbol;
 use par_runtime::plan::Partition;
-use std::collections::HashMap;
 
 /// A partition on strips.
 pub struct Moves {

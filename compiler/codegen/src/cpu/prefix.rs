@@ -31,13 +31,14 @@ use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::cost::{Time, time};
 use par_ir::effects::Effects;
 use par_ir::flat::{After, Kernel, KernelKind, Out, Ty};
+use par_ir::hash::HashMap;
 use par_ir::tuning;
 use par_ir::ty::Type;
 use par_ir::{Atom, Prim, Var};
 use par_runtime::op::call::{ANY, prefix_symbol};
 use par_runtime::plan::Step;
 use par_runtime::prefix::{LARGE, STREAM};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// Bytes before a buffer of prefixes, whose last element is the prefix before.
 const MARGIN: i32 = 64;

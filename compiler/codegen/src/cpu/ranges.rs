@@ -10,10 +10,10 @@
 //! What a check of bounds compares with is a size, so that it is not negative, and a negative index without its sign is
 //! larger than any.
 
+use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::Atom;
 use par_ir::{CheckKind, Prim, Var};
-use std::collections::HashMap;
 
 /// How flags were computed, where that may be a range.
 #[derive(Default)]

@@ -9,11 +9,11 @@
 use par_ir::access::{Access, Facts, Form, Symbol, Value};
 use par_ir::core::{At, Body, Exp, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out, Ty};
+use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::visit::Code as _;
 use par_ir::{Prim, Var};
 use par_runtime::plan::{Per, Reach, Stretch, Sum};
-use std::collections::HashMap;
 
 /// The reads of a kernel, per capture.
 pub struct Reads {

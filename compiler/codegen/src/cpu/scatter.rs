@@ -15,10 +15,10 @@ use crate::free::for_each_use;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out, Ty};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::{Prim, Var};
 use par_runtime::op::call::scatter_symbol;
 use par_runtime::plan::Step;
-use std::collections::{HashMap, HashSet};
 
 /// Scatters of a map on strips.
 pub struct Scattering {
@@ -76,7 +76,7 @@ pub fn split(
 
 /// True if there is a scatter whose indices depend on elements.
 fn has_read_index(body: &Body, outs: &[Out]) -> bool {
-    let mut read: HashSet<Var> = HashSet::new();
+    let mut read: HashSet<Var> = HashSet::default();
     for stm in &body.stms {
         let mut depends = reads(stm);
         for_each_use(stm, &mut |v| depends |= read.contains(&v));

@@ -27,13 +27,13 @@ use super::stage::{self, Staged};
 use super::strips::Scalar;
 use crate::{contract, free};
 use par_ir::flat::{self, Kernel, KernelKind, Ty};
+use par_ir::hash::HashMap;
 use par_ir::verify::verify_flat;
 use par_ir::visit::Code as _;
 use par_ir::{Var, print};
 use par_ir::{core, tuning};
 use par_runtime::plan::{self, Step};
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The steps of a kernel.

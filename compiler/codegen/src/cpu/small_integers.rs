@@ -18,11 +18,12 @@ use par_ir::access::{Access, Facts, Interval};
 use par_ir::core::{Exp, Lambda, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind};
+use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Type};
 use par_ir::{Prim, Scalar, Var};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// Bound of an element's magnitude, so that the sum of a stretch fits.
 const LARGEST: i128 = (1 << 31) / tuning::NARROW_STRETCH as i128 - 1;
@@ -115,7 +116,7 @@ struct Narrower<'k> {
 impl<'k> Narrower<'k> {
     fn new(kernel: &'k Kernel, facts: &'k Facts, fresh: &'k Fresh) -> Narrower<'k> {
         let bound = kernel.body.stms.iter().flat_map(|s| s.pat.iter().map(move |p| (p.var, s))).collect();
-        Narrower { access: Access::of(kernel, facts), bound, done: HashMap::new(), stms: vec![], fresh }
+        Narrower { access: Access::of(kernel, facts), bound, done: HashMap::default(), stms: vec![], fresh }
     }
 
     /// A number of 64 bits that fits into 32, with as many.

@@ -28,6 +28,7 @@ use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Out};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::PrimOp;
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim};
@@ -36,7 +37,6 @@ use par_ir::{Prim, Var};
 use par_runtime::math::{Function, STRIP};
 use par_runtime::op::call::{is_call, strip_symbol};
 use par_runtime::plan::Step;
-use std::collections::{HashMap, HashSet};
 
 /// A kernel cut into stages.
 pub struct Staged {
@@ -176,11 +176,11 @@ impl<'k> Cut<'k> {
     fn new(kernel: &'k Kernel, fresh: &Fresh) -> Option<Cut<'k>> {
         let mut cut = Cut {
             kernel,
-            levels: HashMap::new(),
-            buffers: HashMap::new(),
-            reads: HashMap::new(),
-            numbers: HashMap::new(),
-            calls: HashMap::new(),
+            levels: HashMap::default(),
+            buffers: HashMap::default(),
+            reads: HashMap::default(),
+            numbers: HashMap::default(),
+            calls: HashMap::default(),
             of_stms: vec![],
             last: 0,
             checked: 0,
@@ -258,7 +258,7 @@ impl<'k> Cut<'k> {
             used.extend(self.kernel.body.results.iter().filter_map(|a| a.var()));
         }
         let mut stms = Vec::new();
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         for v in used {
             if self.levels.contains_key(&v) && !bound.contains(&v) {
                 self.again(v, &mut seen, &mut stms);

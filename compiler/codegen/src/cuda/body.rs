@@ -6,12 +6,12 @@
 use super::text::{Text, atom, name, ty};
 pub use crate::Result;
 use par_ir::core::{At, Body, Exp, FunId, LoopForm, Param, Stm};
+use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, PrimOp, SpecialOp, UnOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Vars};
 use par_ir::{CheckKind, Prim, Span, Var};
 use par_runtime::plan::KernelCheck;
-use std::collections::HashMap;
 
 /// Writes bodies.
 pub struct Bodies<'a> {

@@ -18,11 +18,11 @@ use super::operator;
 use super::text::{name, ty};
 use crate::free;
 use par_ir::flat::{Kernel, KernelKind, Out, Ty};
+use par_ir::hash::HashMap;
 use par_ir::ty::Dim;
 use par_ir::visit::Code as _;
 use par_ir::{Prim, Var};
 use par_runtime::cuda::{Schedule, Shape, Tile};
-use std::collections::HashMap;
 
 /// A kernel, what its statement binds, and its name in C++.
 pub struct Source<'a> {

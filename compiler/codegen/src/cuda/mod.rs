@@ -21,10 +21,10 @@ use body::Bodies;
 use kernel::Source;
 use par_ir::Span;
 use par_ir::flat;
+use par_ir::hash::HashMap;
 use par_runtime::cuda::{KernelText, Program};
 use par_runtime::plan::Plan;
 use plan::CudaCode;
-use std::collections::HashMap;
 use text::Text;
 
 /// A program for a GPU. `reproducible`: of several values that are scattered to one index the last one wins. `source` gives the
@@ -39,12 +39,12 @@ pub fn compile(
         text: Text::default(),
         vars: &program.vars,
         checks: Vec::new(),
-        prims: HashMap::new(),
+        prims: HashMap::default(),
         locals: Vec::new(),
         source,
     };
     let functions = local::functions(&mut bodies, &program.locals)?;
-    let (mut kernels, mut texts) = (HashMap::new(), Vec::new());
+    let (mut kernels, mut texts) = (HashMap::default(), Vec::new());
     for (i, (number, stm, kernel)) in crate::plan::kernels(program).into_iter().enumerate() {
         par_runtime::cancel::poll();
         let mut source = Source::new(i, kernel, stm.pat.iter().map(|p| p.ty).collect());

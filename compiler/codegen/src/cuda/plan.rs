@@ -5,9 +5,9 @@ use crate::Result;
 use crate::plan::{Code, Operands, all_outs};
 use crate::work;
 use par_ir::flat::{self, Kernel};
+use par_ir::hash::HashMap;
 use par_ir::ty::Atom;
 use par_runtime::cuda::{self, Fold};
-use std::collections::HashMap;
 
 /// The kernels that were written.
 pub struct CudaCode<'a> {

@@ -8,6 +8,7 @@ use par_runtime::Prim;
 pub(super) const FORMS: &[Form] = &[
     Form { name: "with", weight: 10, makes: is_array, make: with },
     Form { name: "let with", weight: 5, makes: is_array, make: let_with },
+    Form { name: "with twice", weight: 5, makes: is_array, make: with_twice },
     Form { name: "with of a row", weight: 7, makes: |t| t.rank() > 1, make: with_row },
     Form { name: "with further in", weight: 6, makes: is_array, make: with_further_in },
     Form { name: "with of another length", weight: 4, makes: |t| t.rank() > 1, make: with_of_another_length },
@@ -60,6 +61,27 @@ fn let_with(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let [xs, i, v] = g.exps([ty, &I64, ty.elem()?], fuel);
     let x = g.name();
     Some(format!("(let {x} = {xs} in if null {x} then {x} else let {x}[{i} % length {x}] = {v} in {x})"))
+}
+
+/// Two updates after which the array as it was is read, in a loop or not.
+fn with_twice(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    if ty.elem()?.rank() > 0 {
+        return None;
+    }
+    let (a, b) = g.halves(fuel);
+    let [xs, v] = g.exps([ty, ty.elem()?], a);
+    let (x, n, t) = (g.name(), g.name(), g.name());
+    let place = |g: &mut Gen| {
+        let i = g.with(&[(&t, &I64)], |g| g.exp(&I64, b / 4));
+        if g.risky() { format!("({i}) & 3") } else { format!("({i}) % {n}") }
+    };
+    let [i, j, k, l] = [(); 4].map(|()| place(g));
+    let first = if g.rng.chance(50) { v } else { format!("{x}[{j}]") };
+    let twice = format!("{x} with [{i}] = {first} with [{k}] = {x}[{l}]");
+    let looped = g.rng.chance(60);
+    let updated =
+        if looped { format!("loop {x} for {t} < 3 do {twice}") } else { format!("let {t} = 1 in {twice}") };
+    Some(format!("(let {x} = {xs} let {n} = length {x} in if {n} == 0 then {x} else {updated})"))
 }
 
 /// An element of a row, or a whole row.

@@ -2,10 +2,11 @@
 
 use super::{Access, Form, Origin, Symbol, Value};
 use crate::core::{Exp, Param, Stm};
+use crate::hash::HashMap;
 use crate::prim::{BinOp, PrimOp};
 use crate::ty::{Atom, Type, Vars};
 use par_runtime::{Prim, Span};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// Statements under construction.
 pub struct Emit<'e> {

@@ -3,11 +3,11 @@
 use super::Form;
 use super::form::Symbol;
 use crate::flat::{Fun, KernelKind, LoopForm, Op, Stm, Ty};
+use crate::hash::{HashMap, HashSet};
 use crate::prim::{BinOp, PrimOp};
 use crate::ty::{Atom, Var};
 use par_runtime::value::ColumnType;
 use par_runtime::{Prim, Scalar};
-use std::collections::{HashMap, HashSet};
 
 /// Facts of the host statements so far. Variables are bound once, so they stay true.
 #[derive(Clone, Debug, Default)]

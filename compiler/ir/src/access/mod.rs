@@ -40,10 +40,11 @@ pub use range::Range;
 
 use crate::core::Body;
 use crate::flat::Kernel;
+use crate::hash::HashMap;
 use crate::prim::PrimOp;
 use crate::ty::{Atom, Var};
 use par_runtime::Scalar;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// A scalar.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,7 +132,7 @@ const DIMENSIONS: usize = 6;
 impl<'f> Access<'f> {
     /// Of a kernel's code: dimensions are those of its space.
     pub fn of(kernel: &Kernel, facts: &'f Facts) -> Access<'f> {
-        Access::assuming(kernel, facts, HashMap::new())
+        Access::assuming(kernel, facts, HashMap::default())
     }
 
     /// As [`Access::of`], if these variables have these values.
@@ -174,11 +175,11 @@ impl<'f> Access<'f> {
         Access {
             axes,
             facts,
-            values: HashMap::new(),
-            bound: HashMap::new(),
-            intervals: HashMap::new(),
+            values: HashMap::default(),
+            bound: HashMap::default(),
+            intervals: HashMap::default(),
             reads: Vec::new(),
-            fixed: HashMap::new(),
+            fixed: HashMap::default(),
             guards: Vec::new(),
             level: Level::Outside,
             wanted: None,

@@ -8,13 +8,13 @@
 //! Consumed variables are kept packed, so that the update may be in place; anything else may as well be a view.
 
 use crate::core::{Body, Exp, FunId, LoopForm, Param, Program};
+use crate::hash::HashSet;
 use crate::ty::{Atom, Var};
 use crate::visit::Code;
-use std::collections::HashSet;
 
 /// The variables of a program that something updates, or a call of a function that updates its parameter.
 pub fn consumed_through_calls(program: &Program) -> HashSet<Var> {
-    let mut found = HashSet::new();
+    let mut found = HashSet::default();
     loop {
         let before = found.len();
         program.funs.iter().for_each(|f| body(&f.body, Some(program), &mut found));
@@ -26,14 +26,14 @@ pub fn consumed_through_calls(program: &Program) -> HashSet<Var> {
 
 /// The variables of a program that something updates. Calls are taken to update nothing.
 pub fn consumed(program: &Program) -> HashSet<Var> {
-    let mut found = HashSet::new();
+    let mut found = HashSet::default();
     program.funs.iter().for_each(|f| body(&f.body, None, &mut found));
     found
 }
 
 /// True if a function may update one of its arguments in place.
 pub fn consumes_arguments(program: &Program, fun: FunId) -> bool {
-    let mut found = HashSet::new();
+    let mut found = HashSet::default();
     let fun = &program.funs[fun.0 as usize];
     body(&fun.body, None, &mut found);
     fun.params.iter().any(|p| found.contains(&p.var))
@@ -98,8 +98,8 @@ fn body(b: &Body, calls: Option<&Program>, found: &mut HashSet<Var>) {
 /// The variables of a program that something updates, or names anew, although they are used later too. An update in place for all
 /// positions at once would copy all of them.
 pub fn live_after_update(program: &Program) -> HashSet<Var> {
-    let mut found = HashSet::new();
-    program.funs.iter().for_each(|f| live_in(&f.body, HashSet::new(), &mut found));
+    let mut found = HashSet::default();
+    program.funs.iter().for_each(|f| live_in(&f.body, HashSet::default(), &mut found));
     found
 }
 

@@ -9,11 +9,11 @@
 //! ```
 
 use crate::core::{Body, Exp, Lambda, Param, Schedule, Stm};
+use crate::hash::HashSet;
 use crate::prim::{BinOp, PrimOp};
 use crate::stack;
 use crate::visit::{Code, Subst};
 use crate::{Dim, Type, Var, Vars};
-use std::collections::HashSet;
 
 /// The map that is split off an operator, and the operator with what is left. `inside` are the variables that vary around it; inputs that are
 /// among them have no part in the map.
@@ -38,7 +38,7 @@ pub(super) fn split(stm: &Stm, inside: &HashSet<Var>, vars: &mut Vars) -> Option
         return None;
     }
 
-    let mut fresh = Subst::new();
+    let mut fresh = Subst::default();
     let copies: Vec<Param> = needed.iter().map(|i| params[*i].refreshed_with(vars, &mut fresh)).collect();
     let body = stms.refreshed_with(vars, &mut fresh);
     let made: Vec<Param> =
@@ -97,7 +97,7 @@ fn part(lam: &Lambda, own: &[usize], inside: &HashSet<Var>) -> Option<(Vec<Stm>,
         }
     }
     let costs = |s: &Stm| s.free().iter().any(|v| of_rows.contains(v)) && is_worth_storing(s);
-    let wanted = super::wanted(&lam.body.stms, &candidates, HashSet::new(), &costs);
+    let wanted = super::wanted(&lam.body.stms, &candidates, HashSet::default(), &costs);
     let (taken, left): (Vec<_>, Vec<_>) = lam.body.stms.iter().zip(wanted).partition(|(_, w)| *w);
     let taken: Vec<Stm> = taken.into_iter().map(|(s, _)| s.clone()).collect();
     let used = |p: &Param| {

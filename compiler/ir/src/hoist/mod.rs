@@ -22,12 +22,12 @@ use crate::build::take;
 use crate::core::{Body, Exp, LoopForm, Param, Program, Stm};
 use crate::cost::{Time, time};
 use crate::effects::Effects;
+use crate::hash::{HashMap, HashSet};
 use crate::prim::{BinOp, CmpOp, PrimOp};
 use crate::stack::deeper;
 use crate::ty::{Atom, Dim, Type, Var, Vars};
 use crate::visit::Code;
 use par_runtime::Prim;
-use std::collections::{HashMap, HashSet};
 
 /// Hoists in all functions.
 pub fn run(program: &mut Program) {
@@ -72,9 +72,9 @@ struct Scope<'v> {
 
 impl Scope<'_> {
     fn new(vars: &mut Vars) -> Scope<'_> {
-        let (types, iotas, uppers) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let (zero, not_zero) = (HashMap::new(), Vec::new());
-        Scope { vars, types, iotas, uppers, sizes: HashSet::new(), trail: Vec::new(), zero, not_zero }
+        let (types, iotas, uppers) = (HashMap::default(), HashMap::default(), HashMap::default());
+        let (zero, not_zero) = (HashMap::default(), Vec::new());
+        Scope { vars, types, iotas, uppers, sizes: HashSet::default(), trail: Vec::new(), zero, not_zero }
     }
 
     fn bind_all<'a>(&mut self, params: impl IntoIterator<Item = &'a Param>) {

@@ -13,22 +13,22 @@
 
 use crate::core::{self, Body, Exp};
 use crate::flat::{self, Block, Kernel, Op};
+use crate::hash::HashMap;
 use crate::stack::deeper;
 use crate::ty::{Atom, Var};
 use crate::visit::{Code, Site};
-use rustc_hash::FxHashMap;
 
 /// Last uses, by the address of a statement or body (programs do not move while they run).
 #[derive(Default)]
 pub(super) struct Moves {
     /// Operands that are dead after the statement has read them.
-    stms: FxHashMap<usize, Box<[Var]>>,
+    stms: HashMap<usize, Box<[Var]>>,
     /// Results that the body may take out of the environment.
-    bodies: FxHashMap<usize, Box<[bool]>>,
+    bodies: HashMap<usize, Box<[bool]>>,
     /// In FLAT, what is not used after the statement.
-    dead: FxHashMap<usize, Box<[Var]>>,
+    dead: HashMap<usize, Box<[Var]>>,
     /// In FLAT, what is not used from the beginning of the block on.
-    first: FxHashMap<usize, Box<[Var]>>,
+    first: HashMap<usize, Box<[Var]>>,
 }
 
 fn address<T>(x: &T) -> usize {
@@ -36,7 +36,7 @@ fn address<T>(x: &T) -> usize {
 }
 
 /// Stores a list under an address, unless it is empty.
-fn store<K>(map: &mut FxHashMap<usize, Box<[Var]>>, key: &K, vars: Vec<Var>) {
+fn store<K>(map: &mut HashMap<usize, Box<[Var]>>, key: &K, vars: Vec<Var>) {
     if !vars.is_empty() {
         map.insert(address(key), vars.into());
     }

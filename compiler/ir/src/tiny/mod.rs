@@ -21,13 +21,13 @@ mod unroll;
 mod worth;
 
 use crate::core::{At, Body, Exp, FunId, Lambda, LoopForm, Param, Stm};
+use crate::hash::{HashMap, HashSet};
 use crate::prim::{BinOp, PrimOp};
 use crate::tuning;
 use crate::ty::{Atom, Type, Var, Vars};
 use crate::visit::{Code, Subst};
 pub use elements::{leaves, positions, shapes, sizes};
 use par_runtime::{Prim, Scalar, Span};
-use std::collections::{HashMap, HashSet};
 use worth::Limits;
 
 /// Functions that take and give elements instead of small arrays: per parameter, true for a small array.
@@ -70,12 +70,12 @@ impl<'v> Tiny<'v> {
     pub fn new(vars: &'v mut Vars, types: HashMap<Var, Type>, scalarised: &'v Scalarised) -> Tiny<'v> {
         Tiny {
             vars,
-            parts: HashMap::new(),
-            cheap: HashSet::new(),
-            views: HashMap::new(),
+            parts: HashMap::default(),
+            cheap: HashSet::default(),
+            views: HashMap::default(),
             types,
-            rows: HashSet::new(),
-            subst: Subst::new(),
+            rows: HashSet::default(),
+            subst: Subst::default(),
             scalarised,
             limits: Limits::ALL,
             strict: false,

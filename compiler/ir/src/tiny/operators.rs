@@ -82,7 +82,7 @@ impl Tiny<'_> {
         columns: &mut [Vec<Atom>],
         out: &mut Vec<Stm>,
     ) -> Option<()> {
-        let mut subst = Subst::new();
+        let mut subst = Subst::default();
         let lam = lam.refreshed_with(self.vars, &mut subst);
         for (p, input) in lam.params.iter().zip(inputs) {
             let ty = p.ty.substituted(&self.subst);
@@ -134,7 +134,7 @@ impl Tiny<'_> {
         operands: impl Iterator<Item = Atom>,
         out: &mut Vec<Stm>,
     ) -> Option<Vec<Atom>> {
-        let mut subst = Subst::new();
+        let mut subst = Subst::default();
         let op = op.refreshed_with(self.vars, &mut subst);
         for (p, a) in op.params.iter().zip(operands) {
             self.types.insert(p.var, Type::scalar(p.ty.prim()));

@@ -66,7 +66,7 @@ impl Tiny<'_> {
             self.types.insert(p.var, p.ty.substituted(&self.subst));
             self.found(p, parts)?;
         }
-        let body = body.refreshed_with(self.vars, &mut Subst::new());
+        let body = body.refreshed_with(self.vars, &mut Subst::default());
         self.stms(&body.stms, &body.results, out)?;
         body.results.iter().map(|a| self.element_list(*a, out, stm.span)).collect()
     }

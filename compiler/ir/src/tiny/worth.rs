@@ -3,10 +3,10 @@
 
 use super::sizes;
 use crate::core::{At, Body, Exp, LoopForm, Param, Stm};
+use crate::hash::{HashMap, HashSet};
 use crate::tuning;
 use crate::ty::{Atom, Dim, Type, Var};
 use crate::visit::Code;
-use std::collections::{HashMap, HashSet};
 
 /// Limits on the arrays that are scalarised in a body.
 #[derive(Clone, Copy)]
@@ -22,7 +22,7 @@ impl Limits {
 
     /// Of a body; `row` gives the types of the rows that it is for.
     pub fn of<'t>(body: &Body, row: &'t dyn Fn(&Var) -> Option<&'t Type>) -> Limits {
-        let (types, constant) = (HashMap::new(), HashSet::new());
+        let (types, constant) = (HashMap::default(), HashSet::default());
         let mut found = Search { row, types, constant, most: usize::MAX, matrices: false, repeats: false };
         found.body(body);
         if found.matrices {

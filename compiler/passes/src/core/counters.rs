@@ -12,18 +12,18 @@
 //! and products of counters and constants are those of 64 bits where they do not wrap.
 
 use par_ir::core::{Body, Exp, LoopForm, Param, Program, Stm};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::stack::deeper;
 use par_ir::ty::{Atom, Type, Var, Vars};
 use par_ir::{Prim, Span};
-use std::collections::{HashMap, HashSet};
 
 const TO_INDEX: PrimOp = PrimOp::Conv(Prim::I32, Prim::I64);
 const FROM_INDEX: PrimOp = PrimOp::Conv(Prim::I64, Prim::I32);
 
 /// In every function.
 pub fn run(program: &mut Program) {
-    let mut widen = Widen { vars: &mut program.vars, wide: HashMap::new() };
+    let mut widen = Widen { vars: &mut program.vars, wide: HashMap::default() };
     program.funs.iter_mut().for_each(|f| widen.body(&mut f.body));
 }
 
@@ -108,7 +108,7 @@ impl Widen<'_> {
         let Exp::Loop { form: LoopForm::For { index, prim, bound }, body, .. } = &mut stm.exp else {
             return None;
         };
-        if *prim != Prim::I32 || !becomes_index(body, &mut HashSet::from([*index])) {
+        if *prim != Prim::I32 || !becomes_index(body, &mut HashSet::from_iter([*index])) {
             return None;
         }
         let (counter, before) = (*index, *bound);

@@ -12,9 +12,9 @@
 use par_ir::Atom;
 use par_ir::Var;
 use par_ir::core::{Body, Exp, Fun, Program};
+use par_ir::hash::HashMap;
 use par_ir::stack::deeper;
 use par_ir::visit::{Code, Subst};
-use std::collections::HashMap;
 
 /// In all functions but entry points.
 pub fn run(program: &mut Program) {

@@ -13,8 +13,8 @@
 use par_ir::Var;
 use par_ir::core::{Body, Exp, Program, Stm};
 use par_ir::effects::Effects;
+use par_ir::hash::HashSet;
 use par_ir::visit::Code;
-use std::collections::HashSet;
 
 /// Moves reads in all functions.
 pub fn run(program: &mut Program) {
@@ -36,7 +36,7 @@ fn in_body(body: &mut Body) {
 /// and may. None if a reader depends on the update, does more than to read, or is the end of the body.
 fn readers(body: &Body, at: usize) -> Option<HashSet<usize>> {
     let mut old: HashSet<Var> = match &body.stms[at].exp {
-        Exp::Update { arr, .. } => HashSet::from([*arr]),
+        Exp::Update { arr, .. } => HashSet::from_iter([*arr]),
         Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => dests.iter().copied().collect(),
         _ => return None,
     };
@@ -51,7 +51,7 @@ fn readers(body: &Body, at: usize) -> Option<HashSet<usize>> {
         return None;
     }
     let mut late: HashSet<Var> = body.stms[at].pat.iter().map(|p| p.var).collect();
-    let mut moved = HashSet::new();
+    let mut moved = HashSet::default();
     for (i, stm) in body.stms.iter().enumerate().take(last? + 1).skip(at + 1) {
         let free = stm.free();
         let updates = matches!(stm.exp, Exp::Update { .. } | Exp::Scatter { .. } | Exp::Hist { .. });

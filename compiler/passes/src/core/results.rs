@@ -10,10 +10,10 @@
 //! known need no descriptor, and calls that result in them can be merged.
 
 use par_ir::core::{Body, Exp, Fun, Param, Program};
+use par_ir::hash::HashMap;
 use par_ir::stack::deeper;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Var};
-use std::collections::HashMap;
 
 /// Removes known results from all functions but entry points, until there are none.
 pub fn run(program: &mut Program) {
@@ -24,7 +24,7 @@ pub fn run(program: &mut Program) {
         }
         for (fun, own) in program.funs.iter_mut().zip(&known) {
             drop_results(fun, own);
-            let mut values = HashMap::new();
+            let mut values = HashMap::default();
             drop_from_calls(&mut fun.body, &known, &mut values);
             let values: Subst = values.keys().map(|v| (*v, last(*v, &values))).collect();
             fun.body.substitute(&values);

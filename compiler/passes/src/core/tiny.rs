@@ -12,18 +12,18 @@
 //! code then can be called inside kernels.
 
 use par_ir::core::{Body, Exp, Fun, FunId, LoopForm, Param, Program, Stm};
+use par_ir::hash::HashMap;
 use par_ir::stack::deeper;
 use par_ir::tiny::{Scalarised, Tiny, is_folded, leaves, sizes};
 use par_ir::tuning;
 use par_ir::{Atom, Type, Var, Vars};
-use std::collections::HashMap;
 
 /// In all functions.
 pub fn run(program: &mut Program) {
     let mut scalarised = scalarised_functions(program);
     let mut opened = open_functions(program, &mut scalarised);
     for (i, fun) in program.funs.iter_mut().enumerate() {
-        let mut types = HashMap::new();
+        let mut types = HashMap::default();
         if let Some(new) = opened.remove(&FunId(i as u32)) {
             *fun = new;
         } else {
@@ -70,7 +70,7 @@ fn each_operator(body: &Body, f: &mut dyn FnMut(&Exp)) {
 
 /// The functions with elements for parameters and results; without those for which that cannot be.
 fn open_functions(program: &mut Program, scalarised: &mut Scalarised) -> HashMap<FunId, Fun> {
-    let mut opened = HashMap::new();
+    let mut opened = HashMap::default();
     let mut ids: Vec<FunId> = scalarised.keys().copied().collect();
     ids.sort();
     for id in ids {
@@ -87,7 +87,7 @@ fn open_functions(program: &mut Program, scalarised: &mut Scalarised) -> HashMap
 }
 
 fn open_function(fun: &Fun, vars: &mut Vars, scalarised: &Scalarised) -> Option<Fun> {
-    let mut tiny = Tiny::new(vars, HashMap::new(), scalarised);
+    let mut tiny = Tiny::new(vars, HashMap::default(), scalarised);
     let (params, body) = tiny.function(&fun.params, &fun.body, &fun.ret)?;
     let mut element = |p: &Param| Param { var: vars.fresh_like(p.var), ty: Type::scalar(p.ty.prim()) };
     let ret =

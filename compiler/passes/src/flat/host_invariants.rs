@@ -9,9 +9,9 @@
 //! Operators have a result for all operands, so it does no harm if there is no iteration. Loops go from the inside out: a scalar may leave several.
 
 use par_ir::flat::{Block, LoopForm, Op, Program, Stm};
+use par_ir::hash::HashSet;
 use par_ir::ty::Var;
 use par_ir::visit::Code;
-use std::collections::HashSet;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {

@@ -19,10 +19,10 @@ use par_ir::alias::note_versions;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out, Program};
+use par_ir::hash::HashSet;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Var};
 use par_runtime::Prim;
-use std::collections::HashSet;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
@@ -61,7 +61,7 @@ fn unused_arrays(block: &Block, at: usize) -> Vec<usize> {
 fn removes_buffer(kernel: &mut Kernel, place: usize, facts: &Facts) -> bool {
     let KernelKind::Map(outs) = &kernel.kind else { return false };
     let Out::Own { state, .. } = &outs[place] else { return false };
-    let mut versions = HashSet::from([state.var]);
+    let mut versions = HashSet::from_iter([state.var]);
     note_versions(&kernel.body, &mut versions);
     let mut body = kernel.body.clone();
     fuse(&mut body, &versions, &Access::of(kernel, facts));
@@ -178,15 +178,15 @@ impl Pair {
         let (buffer, initial) = std::mem::replace(&mut params[self.place], target);
         let (_, value) = only_update(making, self.place, buffer.var).expect("the update");
         making.stms.retain(|s| !matches!(&s.exp, Exp::Update { arr, .. } if *arr == buffer.var));
-        making.stms = making.stms.substituted(&Subst::from([(copy.to, copy.param.var.into())]));
-        let names = Subst::from([(copy.counter, counter.into()), (copy.element, value)]);
+        making.stms = making.stms.substituted(&Subst::from_iter([(copy.to, copy.param.var.into())]));
+        let names = Subst::from_iter([(copy.counter, counter.into()), (copy.element, value)]);
         let rest: Vec<Stm> =
             copy.body.stms.iter().filter(|s| s.pat[0].var != copy.element).cloned().collect();
         making.stms.extend(rest.substituted(&names));
         making.results[self.place] = copy.body.results[0];
         let filled = std::mem::replace(&mut pat[self.place], second.pat[0].clone());
         // The buffer stays as it was.
-        let unchanged = Subst::from([(filled.var, initial)]);
+        let unchanged = Subst::from_iter([(filled.var, initial)]);
         let after = body.stms.split_off(self.filling + 1);
         body.stms.extend(after.substituted(&unchanged));
         body.results.iter_mut().for_each(|a| *a = a.substituted(&unchanged));

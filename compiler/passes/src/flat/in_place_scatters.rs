@@ -22,11 +22,12 @@ use par_ir::build::Host;
 use par_ir::core::{self, At, Body, Exp};
 use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Program, Space, Stm, Ty};
+use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Type, Var};
 use par_ir::visit::{Code, Subst};
 use par_runtime::Prim;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
@@ -239,10 +240,10 @@ fn rename(kernel: &mut Kernel, from: Var, to: Var) {
 pub(crate) fn emit(form: &Form, access: &Access, host: &mut Host) -> Option<Atom> {
     let divisions = &BTreeSet::new();
     let span = host.like.span;
-    let mut code = Emit { vars: host.vars, divisions, names: HashMap::new(), stms: vec![], span };
+    let mut code = Emit { vars: host.vars, divisions, names: HashMap::default(), stms: vec![], span };
     let result = access.emit(form, &mut code)?;
     let stms = code.stms;
-    let mut names = Subst::new();
+    let mut names = Subst::default();
     for stm in stms {
         let Exp::Prim(op, args) = stm.exp.substituted(&names) else { return None };
         names.insert(stm.pat[0].var, host.prim("index", op, args));

@@ -17,9 +17,9 @@ use crate::flat::bulk::reads;
 use par_ir::core::{self, Body, Exp, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out, Space, Ty};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, Type, Var, Vars};
-use std::collections::{HashMap, HashSet};
 
 /// In every function of a program.
 pub fn run(program: &mut flat::Program) {

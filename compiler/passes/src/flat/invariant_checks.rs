@@ -15,11 +15,11 @@ use par_ir::build::Host;
 use par_ir::core::{self, Exp};
 use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, Op, Program, Stm};
+use par_ir::hash::HashSet;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::{Code, Subst};
 use par_runtime::Prim;
-use std::collections::HashSet;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
@@ -81,7 +81,7 @@ fn make(host: &mut Host<'_>, stms: &[core::Stm]) {
     });
     let sizes: Vec<Atom> = sizes.collect();
     let empty: Vec<Atom> = sizes.into_iter().filter_map(|n| is_empty(host, n)).collect();
-    let mut names = Subst::new();
+    let mut names = Subst::default();
     for stm in stms {
         match stm.exp.substituted(&names) {
             Exp::Prim(op, args) => {

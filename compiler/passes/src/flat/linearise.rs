@@ -17,11 +17,11 @@ use super::bulk::reads;
 use par_ir::build::Host;
 use par_ir::core::{self, Exp};
 use par_ir::flat::{Block, Kernel, Op, Program, Space, Stm, Ty};
+use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::{Code, Subst};
 use par_runtime::Prim;
-use std::collections::HashMap;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
@@ -107,7 +107,7 @@ impl Rows<'_> {
     fn outer_indices(&mut self, k: &Kernel) -> Subst {
         let mut number = Atom::Var(k.row);
         if k.space.0.len() == 2 {
-            return Subst::new();
+            return Subst::default();
         }
         let outer = &k.space.0[1..k.space.0.len() - 1];
         for (dim, i) in outer.iter().zip(&k.index[1..]).rev() {
@@ -117,7 +117,7 @@ impl Rows<'_> {
             self.prologue.push(stm);
             number = above;
         }
-        Subst::from([(k.index[0], number)])
+        Subst::from_iter([(k.index[0], number)])
     }
 
     /// Number of positions of these dimensions.

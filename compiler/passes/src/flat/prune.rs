@@ -9,10 +9,10 @@
 use par_ir::core::{Body, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out};
+use par_ir::hash::HashSet;
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
 use par_ir::{Atom, Var};
-use rustc_hash::FxHashSet;
 
 /// Prunes every function of a program.
 pub fn run(program: &mut flat::Program) {
@@ -26,7 +26,7 @@ pub(crate) fn block(block: &mut Block) {
     prune_block(block, &mut Used::default());
 }
 
-type Used = FxHashSet<Var>;
+type Used = HashSet<Var>;
 
 fn mark(used: &mut Used, a: Atom) {
     if let Atom::Var(v) = a {

@@ -15,11 +15,11 @@
 use super::walk;
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::flat::Program;
+use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
 use par_ir::{Atom, Prim, Var};
-use std::collections::HashMap;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
@@ -60,7 +60,7 @@ struct Uses {
 
 impl Uses {
     fn of(body: &Body) -> Uses {
-        let (mut made, mut by) = (HashMap::new(), HashMap::new());
+        let (mut made, mut by) = (HashMap::default(), HashMap::default());
         for (i, stm) in body.stms.iter().enumerate() {
             made.extend(stm.pat.iter().map(|p| (p.var, i)));
             for v in stm.free() {

@@ -17,11 +17,11 @@ use par_ir::access::{Access, Form, Symbol};
 use par_ir::build::Statements;
 use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::Program;
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::{Code, Subst};
-use std::collections::{HashMap, HashSet};
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
@@ -88,7 +88,7 @@ impl Recurrence {
         if !symbols.into_iter().all(|s| if let Symbol::Var(v) = s { is_same(v) } else { true }) {
             return None;
         }
-        let mut reads = HashMap::new();
+        let mut reads = HashMap::default();
         elements(body, array.var, &mut |element, index| {
             let distance = access.form(index).and_then(|read| distance(&growth, &written.minus(&read)));
             reads.extend(distance.map(|d| (element, d)));
@@ -108,7 +108,7 @@ impl Recurrence {
         let mut next = self.value;
         let mut states = Vec::new();
         for d in 1..=self.reads.values().copied().max().unwrap_or(0) {
-            let mut at = Subst::from([(*counter, Atom::i64(-(d as i64)))]);
+            let mut at = Subst::from_iter([(*counter, Atom::i64(-(d as i64)))]);
             let index = self.index.refreshed_with(vars, &mut at);
             before.stms.extend(index.stms);
             let first = if_inside(&mut before, (&array, initial), index.results[0], vars);

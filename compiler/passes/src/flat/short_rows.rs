@@ -110,7 +110,7 @@ fn write_out(k: &mut Kernel, n: i64, vars: &mut Vars) {
         .map(|j| {
             let at = if j == 0 { start } else { rows.sum(BinOp::Add, start, j) };
             let place = [(inner, Atom::i64(j)), (k.pos, at)];
-            rows.element(&k.body, Subst::from(place))
+            rows.element(&k.body, Subst::from_iter(place))
         })
         .collect();
     let (outs, results) = match &k.kind {

@@ -18,12 +18,13 @@ use par_ir::core::{self, Body, Exp};
 use par_ir::cost::{Time, time};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Out, Program};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type, Var};
 use par_ir::visit::{Code, Subst};
 use par_ir::{Prim, Vars};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
@@ -218,7 +219,7 @@ fn apart(k: &mut Kernel, found: Found, vars: &mut Vars) {
     let types = results(&other).expect("found in bodies whose results have types");
     let pat: Vec<core::Param> =
         types.into_iter().map(|ty| core::Param { var: vars.fresh("element"), ty }).collect();
-    let then = then.refreshed_with(vars, &mut Subst::new());
+    let then = then.refreshed_with(vars, &mut Subst::default());
     k.prologue.extend(found.prologue);
     k.body.results = pat.iter().map(|p| p.var.into()).collect();
     k.body.stms = vec![core::Stm { pat, exp: Exp::If { cond: found.all, then, other }, span }];

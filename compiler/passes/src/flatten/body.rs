@@ -7,17 +7,17 @@ use super::rep::{Arr, Rep};
 use super::{Flattener, Known, Result, Versions, escape};
 use par_ir::core::{Body, Exp, LoopForm, Param, Repeat, Stm};
 use par_ir::flat::{Op, Ty};
+use par_ir::hash::HashMap;
 use par_ir::place::parts_of;
 use par_ir::prim::BinOp;
 use par_ir::stack::deeper;
 use par_ir::tuning;
 use par_ir::{Atom, Var};
-use std::collections::HashMap;
 
 impl Flattener<'_> {
     /// Flattens statements at a level. The group stays open after the last.
     pub fn stms(&mut self, level: LevelId, stms: &[Stm]) -> Result {
-        let parts = if self.shapes.is_root(level) { escape::parts(stms) } else { HashMap::new() };
+        let parts = if self.shapes.is_root(level) { escape::parts(stms) } else { HashMap::default() };
         for (i, stm) in stms.iter().enumerate() {
             parts.get(&i).into_iter().flatten().for_each(|v| self.store_part(level, *v));
             deeper(|| self.stm(level, stm))?;

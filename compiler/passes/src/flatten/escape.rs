@@ -11,13 +11,13 @@ use super::nest::LevelId;
 use super::rep::{Arr, Rep, Src};
 use par_ir::Var;
 use par_ir::core::{Exp, Stm};
+use par_ir::hash::HashMap;
 use par_ir::visit::Code;
-use std::collections::HashMap;
 
 /// By the number of an update: the parts of what it updates that are used after it, if the whole is not.
 pub(super) fn parts(stms: &[Stm]) -> HashMap<usize, Vec<Var>> {
     let views = Views::of(stms);
-    let mut found = HashMap::new();
+    let mut found = HashMap::default();
     if views.parts.is_empty() || !stms.iter().any(|s| !updated(s).is_empty()) {
         return found;
     }

@@ -4,7 +4,7 @@ use super::{Options, forwarded, lengths, local};
 use par_ir::Var;
 use par_ir::alias;
 use par_ir::core::{FunId, Program};
-use std::collections::HashSet;
+use par_ir::hash::HashSet;
 
 /// The program, how to flatten it, and what analyses found.
 pub struct Facts<'a> {

@@ -7,13 +7,13 @@
 //! In packed form every call would copy it. What a function makes itself is packed already.
 
 use par_ir::core::{Body, Exp, Param, Program};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::{Atom, Var};
-use std::collections::{HashMap, HashSet};
 
 /// The results, by their variables, of functions other than entry points that may be arguments or parts of them; not what is updated, by
 /// the function or where it is called.
 pub fn results(program: &Program, updated: &HashSet<Var>) -> HashSet<Var> {
-    let mut search = Search { program, from: HashMap::new(), forwarded: HashSet::new() };
+    let mut search = Search { program, from: HashMap::default(), forwarded: HashSet::default() };
     let mut updated = updated.clone();
     for f in &program.funs {
         search.from.extend(f.params.iter().map(|p| (p.var, From::Argument)));
@@ -25,7 +25,7 @@ pub fn results(program: &Program, updated: &HashSet<Var>) -> HashSet<Var> {
             for (p, a) in f.ret.iter().zip(&f.body.results) {
                 if p.ty.rank() > 0
                     && !updated.contains(&p.var)
-                    && search.is_forwarded(*a, &mut HashSet::new())
+                    && search.is_forwarded(*a, &mut HashSet::default())
                 {
                     search.forwarded.insert(p.var);
                 }

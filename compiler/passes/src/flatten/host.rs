@@ -3,10 +3,10 @@
 use super::ex::Ex;
 use super::nest::{Extent, LevelId};
 use par_ir::flat::{self, Op, Ty};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::place::{PlaceId, Places};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, CheckKind, Prim, PrimOp, Span, Var, Vars};
-use std::collections::{HashMap, HashSet};
 
 /// Results computed already in a host block, so that they are computed once.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -73,10 +73,10 @@ impl HostBuilder {
         HostBuilder {
             vars,
             scopes: Vec::new(),
-            bound_in: HashMap::new(),
-            ropes: HashSet::new(),
-            host_prims: HashMap::new(),
-            differences: HashSet::new(),
+            bound_in: HashMap::default(),
+            ropes: HashSet::default(),
+            host_prims: HashMap::default(),
+            differences: HashSet::default(),
             span: Span::default(),
             place: PlaceId::default(),
             places: Places::default(),

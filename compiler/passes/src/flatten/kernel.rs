@@ -11,10 +11,10 @@ use super::{Flattener, Result};
 use par_ir::core::{self, Exp, Lambda, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{self, Kernel, KernelKind, Op, Out, Space, Ty};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::BinOp;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, PrimOp, Span, Type, Var};
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Statements of one (nested) kernel body, and the expressions already evaluated there.
@@ -109,12 +109,12 @@ impl Flattener<'_> {
             outer,
             prologue: KScope::default(),
             scopes: vec![KScope::default()],
-            locals: HashSet::new(),
-            of_row: HashSet::new(),
+            locals: HashSet::default(),
+            of_row: HashSet::default(),
             outputs: Vec::new(),
             rows_out: Vec::new(),
             owned: Vec::new(),
-            arrays: HashMap::new(),
+            arrays: HashMap::default(),
             captures: None,
             is_function: false,
             checks: false,

@@ -17,15 +17,15 @@ use super::nest::{FDim, LevelId};
 use super::rep::{Arr, Rep, Src};
 use par_ir::core::{Body, Exp, Lambda, Param, Program, Stm};
 use par_ir::flat::{Op, Ty};
+use par_ir::hash::HashSet;
 use par_ir::prim::BinOp;
 use par_ir::{Atom, Prim, Var};
 use par_runtime::rope::MARK;
-use std::collections::HashSet;
 use std::rc::Rc;
 
 /// The arrays of a program that are, or become, the lengths of a descriptor's rows.
 pub fn of_program(program: &Program) -> HashSet<Var> {
-    let mut found = HashSet::new();
+    let mut found = HashSet::default();
     program.funs.iter().for_each(|f| of_body(&f.body, &mut found));
     found
 }

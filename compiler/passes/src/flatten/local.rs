@@ -31,10 +31,10 @@ use super::rep::{Arr, Rep, Src};
 use super::sequential::sequential_version;
 use super::{Flattener, Own, Result};
 use par_ir::core::{Body, Exp, Fun, FunId, Param, Program, Stm};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::inplace::InPlace;
 use par_ir::visit::{Code as _, Subst};
 use par_ir::{Atom, Dim, Type, Var, Vars};
-use std::collections::{HashMap, HashSet};
 
 /// Which functions of a program kernels may call, and those called so far.
 pub struct Locals {
@@ -65,7 +65,7 @@ impl Locals {
         {
             parallel[i] = true;
         }
-        Locals { funs, parallel, ids: HashMap::new(), called: Vec::new() }
+        Locals { funs, parallel, ids: HashMap::default(), called: Vec::new() }
     }
 
     /// True if kernels call a function because nothing in it is parallel.
@@ -147,7 +147,7 @@ fn rows_of(ty: &Type) -> Option<Var> {
 
 /// True if the parallel operators in a body call, or are over what calls give: those over elements of arrays are for vectors.
 fn operators_call(body: &Body) -> bool {
-    let mut given: HashSet<Var> = HashSet::new();
+    let mut given: HashSet<Var> = HashSet::default();
     body.stms.iter().all(|s| {
         let Some(inputs) = s.exp.inputs().filter(|_| s.exp.is_soac()) else {
             return s.exp.bodies().into_iter().all(operators_call);
@@ -268,9 +268,9 @@ impl Flattener<'_> {
             }
         };
         stm.exp.bodies().into_iter().for_each(|b| b.each_call(&mut note));
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         roots.retain(|v| seen.insert(*v));
-        let mut named = Subst::new();
+        let mut named = Subst::default();
         let mut params = Vec::new();
         for v in &roots {
             let ty = self.types[v].substituted(&named);
@@ -427,7 +427,7 @@ fn all_calls(body: &Body, holds: &dyn Fn(FunId) -> bool) -> bool {
 /// Per function, those that calling it may lead to.
 pub fn reachable(program: &Program) -> Vec<HashSet<FunId>> {
     let callees = |f: &Fun| {
-        let mut found = HashSet::new();
+        let mut found = HashSet::default();
         f.body.each_call(&mut |g, _| found.extend([g]));
         found
     };

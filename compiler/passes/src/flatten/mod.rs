@@ -76,12 +76,12 @@ use kernel::Group;
 use nest::LevelId;
 use par_ir::core::{self, FunId};
 use par_ir::flat;
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::{Atom, Span, Type, Var};
 use shapes::Shapes;
 
 use rep::Rep;
 pub use split::Splitting;
-use std::collections::HashMap;
 
 /// A construct that has no lifting rule yet.
 #[derive(Clone, Debug, PartialEq)]
@@ -166,11 +166,11 @@ struct Own {
     /// Parameters and results of loops and branches that are kept in place, see [`in_place_whole`]: how, and for which level.
     layouts: HashMap<Var, (rep::Arr, LevelId)>,
     /// Results of loops whose version is chosen.
-    decided: std::collections::HashSet<Var>,
+    decided: HashSet<Var>,
     /// Loops around with two versions, of which the flat one is being made.
     choices: usize,
     /// Parameters of loops that are passed as views.
-    views: std::collections::HashSet<Var>,
+    views: HashSet<Var>,
     /// State that is changed: the versions here.
     carried: carried::Versions,
     /// The layouts of accumulators that begin here.
@@ -198,7 +198,7 @@ pub(crate) struct Flattener<'a> {
     loop_scope: usize,
     group: Option<Group>,
     /// Rows taken since the group was opened: where they start is known only behind the checks in it.
-    fresh_rows: std::collections::HashSet<Var>,
+    fresh_rows: HashSet<Var>,
 }
 
 impl<'a> Flattener<'a> {
@@ -208,19 +208,19 @@ impl<'a> Flattener<'a> {
         Flattener {
             facts,
             funs: Vec::new(),
-            instances: HashMap::new(),
+            instances: HashMap::default(),
             locals,
             choices: std::collections::BTreeSet::new(),
             queue: Vec::new(),
             shapes: Shapes::new(),
             builder: HostBuilder::new(vars),
-            env: HashMap::new(),
-            types: HashMap::new(),
+            env: HashMap::default(),
+            types: HashMap::default(),
             function: FunId(0),
             own: Own::default(),
             loop_scope: 0,
             group: None,
-            fresh_rows: std::collections::HashSet::new(),
+            fresh_rows: HashSet::default(),
         }
     }
 

@@ -14,13 +14,13 @@
 use par_ir::build::Statements;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::effects::Effects;
+use par_ir::hash::HashMap;
 use par_ir::loops::Loop;
 use par_ir::prim::BinOp;
 use par_ir::tuning;
 use par_ir::ty::Dim;
 use par_ir::visit::Code;
 use par_ir::{Atom, Var, Vars};
-use std::collections::HashMap;
 
 /// An array whose elements are computed, or read, where they are needed.
 #[derive(Clone)]
@@ -86,7 +86,7 @@ struct Rewriter<'v> {
 /// The body of a nest or a function as scalar code, calls included, that reads arrays from outside, if it can be said like that. The
 /// variables it binds are the body's own.
 pub fn sequential_version(body: &Body, vars: &mut Vars) -> Option<Body> {
-    Rewriter { vars, arrays: HashMap::new() }.body(body)
+    Rewriter { vars, arrays: HashMap::default() }.body(body)
 }
 
 impl Rewriter<'_> {

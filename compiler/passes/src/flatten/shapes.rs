@@ -4,8 +4,8 @@ use super::appended::Appended;
 use super::ex::Ex;
 use super::nest::{Extent, FDim, Kind, Level, LevelId, ROOT};
 use super::rep::Arr;
+use par_ir::hash::HashMap;
 use par_ir::{Atom, Var};
-use std::collections::HashMap;
 
 /// Levels, and known equalities of sizes and spaces.
 pub struct Shapes {
@@ -33,14 +33,14 @@ impl Shapes {
     pub fn new() -> Shapes {
         Shapes {
             levels: vec![Level::root()],
-            extents: HashMap::new(),
-            desc_rows: HashMap::new(),
-            appended_rows: HashMap::new(),
-            same: HashMap::new(),
-            products: HashMap::new(),
-            totals: HashMap::new(),
-            in_place: HashMap::new(),
-            parts_of_rope: HashMap::new(),
+            extents: HashMap::default(),
+            desc_rows: HashMap::default(),
+            appended_rows: HashMap::default(),
+            same: HashMap::default(),
+            products: HashMap::default(),
+            totals: HashMap::default(),
+            in_place: HashMap::default(),
+            parts_of_rope: HashMap::default(),
         }
     }
 

@@ -63,7 +63,7 @@ impl Flattener<'_> {
 
     /// Flattens a lambda's body in chunks of the positions of `child`, where its parameters are bound; its results there.
     pub fn lambda_in_chunks(&mut self, child: LevelId, lam: &Lambda) -> Result<Vec<Rep>> {
-        let mut names = Subst::new();
+        let mut names = Subst::default();
         let (mut made, mut params) = (Vec::new(), Vec::new());
         for (a, ty) in lam.body.results.iter().zip(&lam.ret) {
             if let Some(v) = a.var().filter(|v| is_bound_in(&lam.body, *v) && !names.contains_key(v)) {

@@ -24,12 +24,12 @@ use super::windows::{is_nest_of_windows, is_window};
 use super::{Ex, Flattener, Result, Versions};
 use par_ir::core::{Body, Exp, Lambda, Param, Rows, Stm};
 use par_ir::flat::{self, KernelKind, Op, Ty, VersionChoice};
+use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::tiny::Tiny;
 use par_ir::tuning;
 use par_ir::{Atom, Prim, PrimOp, Span, Var};
 use par_runtime::op::call::is_call;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 impl Flattener<'_> {
@@ -81,7 +81,7 @@ impl Flattener<'_> {
 
     /// A nest's function with loops of a few iterations written out.
     fn written_out(&mut self, lam: Lambda) -> Lambda {
-        let none = HashMap::new();
+        let none = HashMap::default();
         let mut tiny = Tiny::new(&mut self.builder.vars, std::mem::take(&mut self.types), &none);
         let body = tiny.body(&lam.body, false);
         self.types = tiny.types();

@@ -11,10 +11,10 @@
 
 use super::versions::{calls, is_from_outside};
 use par_ir::core::{Body, Exp, Lambda, Stm};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::BinOp;
 use par_ir::visit::Code;
 use par_ir::{Atom, PrimOp, Var, tuning};
-use std::collections::{HashMap, HashSet};
 
 /// True if an operator directly in a nest goes over windows. `counts` says of each parameter of the nest whether it counts the rows.
 pub(super) fn is_window(lam: &Lambda, counts: &[bool], exp: &Exp) -> bool {
@@ -70,7 +70,7 @@ impl<'l> Window<'l> {
     fn new(lam: &'l Lambda, counts: &[bool]) -> Window<'l> {
         let params = lam.params.iter().zip(counts).filter(|(_, counts)| **counts);
         let growth = params.map(|(p, _)| (p.var, 1)).collect();
-        let (offsets, made, inner) = (HashMap::new(), HashSet::new(), HashSet::new());
+        let (offsets, made, inner) = (HashMap::default(), HashSet::default(), HashSet::default());
         let (elements, largest) = (Some(1), Some(1));
         Window { lam, growth, offsets, made, moves: false, inner, overlaps: false, elements, largest }
     }

@@ -6,10 +6,10 @@ use super::super::scope::{BROKEN, Entry, Found, Lifted, Meaning, ModId, Module, 
 use super::functor::{Body, Functor};
 use super::{How, Pair, Site, Target, TypeMatch, View};
 use crate::thir::DefId;
+use par_ir::hash::HashMap;
 use par_runtime::Span;
 use par_syntax::ast::{Ident, Name, SigExp, Spec, TypeExp, TypeParam};
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// `with m.t 'a = …`.

@@ -7,7 +7,7 @@
 //! ```
 
 use crate::thir::{Def, LocalId, Pat, PatKind, Size, Ty};
-use std::collections::HashMap;
+use par_ir::hash::HashMap;
 
 /// The sizes of a definition, as far as they were compared.
 pub(super) struct Sizes<'d> {
@@ -30,7 +30,7 @@ pub(super) enum Wrong {
 
 impl<'d> Sizes<'d> {
     pub(super) fn of(def: &'d Def, names: &'d [String]) -> Sizes<'d> {
-        Sizes { def, names, known: HashMap::new() }
+        Sizes { def, names, known: HashMap::default() }
     }
 
     /// Compares with a specification that takes as many arguments.

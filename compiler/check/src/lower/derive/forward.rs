@@ -4,9 +4,9 @@ use super::super::rebuild::Rebuild;
 use super::super::{Lower, R};
 use super::{is_float, tangents_of};
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, Type, Var};
-use std::collections::{HashMap, HashSet};
 
 /// Tangents of the variables that have one. Each has its variable's type.
 #[derive(Default)]

@@ -22,9 +22,10 @@ use super::value::{Shape, Val};
 use super::{Lower, R};
 use forward::Forward;
 use par_ir::core::{Body, Exp, Fun, FunId, Lambda, LoopForm, Param, Schedule, Stm};
+use par_ir::hash::HashMap;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Elem, Prim, Scalar, Type, Var};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Versions of functions for derivatives.
 #[derive(Clone, Default)]
@@ -190,7 +191,7 @@ impl<'p> Lower<'p> {
             body: Body::default(),
             span: *span,
         };
-        let mut fun = self.refreshed(&signature, &mut Subst::new());
+        let mut fun = self.refreshed(&signature, &mut Subst::default());
         change(self, &mut fun);
         fun.place(0, &mut self.scope.levels);
         self.out.funs.push(fun);

@@ -75,7 +75,7 @@ impl Lower<'_> {
                 return Ok(None);
             }
             let (_, at) = self.in_block(|lo| Ok(lo.param("at", Type::I64)))?;
-            let mut starts = Starts::from([(p.var, at.var.into())]);
+            let mut starts = Starts::from_iter([(p.var, at.var.into())]);
             f.body = self.with_starts(f.body, &mut starts)?;
             if !in_calls(id, &mut f.body, &mut |args| match args[i].var().and_then(|v| starts.get(&v)) {
                 Some(start) => {
@@ -120,7 +120,7 @@ impl Lower<'_> {
             let state: Vec<Param> = ret.iter().map(|p| lo.param("r", p.ty.clone())).collect();
             let above = lo.sub(depth, Atom::i64(1));
             let at = lo.sub(above, index.into());
-            let mut subst = Subst::new();
+            let mut subst = Subst::default();
             for (p, all) in f.changed.iter().zip(&kept) {
                 let x = lo.emit("x", p.ty.clone(), Exp::Index(*all, vec![at]));
                 if lo.facts.sizes.contains(&p.var) {
@@ -144,7 +144,7 @@ impl Lower<'_> {
     /// Emits the loop that counts the calls.
     fn depth_of_calls(&mut self, f: &Linear) -> R<Atom> {
         let (block, (mut state, depth, cond, mut next)) = self.in_block(|lo| {
-            let mut subst = Subst::new();
+            let mut subst = Subst::default();
             let depth = lo.param("depth", Type::I64);
             let state = lo.renamed_params(&f.changed, &mut subst);
             let (test, goes_on) = lo.in_block(|lo| {
@@ -183,7 +183,7 @@ impl Lower<'_> {
         }
         let (block, (index, state, results)) = self.in_block(|lo| {
             let index = lo.fresh("j", Type::I64);
-            let mut subst = Subst::new();
+            let mut subst = Subst::default();
             let mut state = lo.renamed_params(&f.changed, &mut subst);
             let values: Vec<Atom> = state.iter().map(|p| p.var.into()).collect();
             let mut kept: Vec<Atom> = Vec::new();
@@ -198,7 +198,7 @@ impl Lower<'_> {
             results.extend(kept);
             Ok((index, state, results))
         })?;
-        let mut subst = Subst::new();
+        let mut subst = Subst::default();
         let mut pat = self.renamed_params(&f.changed, &mut subst);
         let kept: Vec<Param> = types.iter().map(|ty| self.param("kept", ty.clone())).collect();
         let arrays = kept.iter().map(|p| p.var).collect();

@@ -16,10 +16,10 @@ mod tail;
 use super::derive::Placed;
 use super::{Lower, R};
 use par_ir::core::{Body, Exp, FunId, Param, Stm};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::UnOp;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Prim, PrimOp, Scalar, Span, Type, Var};
-use std::collections::{HashMap, HashSet};
 
 /// Number of statements that may be computed again.
 const MAX_STEPS: usize = 32;
@@ -79,7 +79,7 @@ impl Lower<'_> {
         if ways(id, &body, &mut args) != Ways::Both || args.len() != count_calls(id, &body) {
             return Ok(None);
         }
-        let mut known = HashMap::new();
+        let mut known = HashMap::default();
         names(&body, &mut known);
         for a in args.iter_mut().flatten() {
             *a = a.var().and_then(|v| known.get(&v)).copied().unwrap_or(*a);
@@ -173,7 +173,7 @@ impl Lower<'_> {
                 self.in_block(|lo| super::deep(|| lo.next_arguments(id, which, params, arm)))?;
             made.push(Body { stms: block.stms, results: next });
         }
-        let pat = self.renamed_params(params, &mut Subst::new());
+        let pat = self.renamed_params(params, &mut Subst::default());
         let next = pat.iter().map(|p| p.var.into()).collect();
         self.push(pat, branch(cond, made));
         Ok(next)
@@ -317,7 +317,7 @@ fn repeated(
     steps: &mut usize,
     is_cheap: &mut bool,
 ) -> HashSet<Var> {
-    let mut needed: HashSet<Var> = HashSet::new();
+    let mut needed: HashSet<Var> = HashSet::default();
     let Some(at) = call_of(id, body) else { return needed };
     match &body.stms[at].exp {
         Exp::If { cond, then, other } => {

@@ -62,14 +62,14 @@ impl Lower<'_> {
         let mut inits: Vec<Atom> = std::iter::once(Atom::bool(true)).chain(values(&state.changed)).collect();
         inits.extend(self.empty_values(&state.results)?);
         let (block, (params, next)) = self.in_block(|lo| {
-            let mut subst = Subst::new();
+            let mut subst = Subst::default();
             let params = lo.state_params(state, &mut subst);
             let copy = lo.refreshed(body, &mut subst);
             let results = copy.results.clone();
             let next = lo.next_state(state, copy, &results, &values(&params[1..]).collect::<Vec<Atom>>())?;
             Ok((params, next))
         })?;
-        let pat = self.state_params(state, &mut Subst::new());
+        let pat = self.state_params(state, &mut Subst::default());
         let results = values(&pat[1 + state.changed.len()..]).collect();
         let test = Body { stms: Vec::new(), results: vec![params[0].var.into()] };
         let params = params.into_iter().zip(inits).collect();
@@ -84,7 +84,7 @@ impl Lower<'_> {
     fn state_params(&mut self, state: &State, subst: &mut Subst) -> Vec<Param> {
         let mut params = vec![self.param("go", Type::scalar(Prim::Bool))];
         params.extend(self.renamed_params(&state.changed, subst));
-        params.extend(self.renamed_params(&state.results, &mut Subst::new()));
+        params.extend(self.renamed_params(&state.results, &mut Subst::default()));
         params
     }
 
@@ -114,7 +114,7 @@ impl Lower<'_> {
             let (block, next) = self.in_block(|lo| deep(|| lo.next_state(state, arm, &results, kept)))?;
             bodies.push(Body { stms: block.stms, results: next });
         }
-        let pat = self.state_params(state, &mut Subst::new());
+        let pat = self.state_params(state, &mut Subst::default());
         let next = values(&pat).collect();
         self.push(pat, branch(cond, bodies));
         Ok(next)
@@ -122,7 +122,7 @@ impl Lower<'_> {
 
     /// Emits values of parameters without elements: zeros and empty arrays.
     fn empty_values(&mut self, params: &[Param]) -> R<Vec<Atom>> {
-        let mut subst = Subst::new();
+        let mut subst = Subst::default();
         for p in params {
             let ty = p.ty.substituted(&subst);
             let zero = Atom::Const(Scalar::zero(ty.prim()));
@@ -139,7 +139,7 @@ impl Lower<'_> {
     /// Emits the loop and what comes after the last call: the function's results.
     fn repeated_tail(&mut self, id: FunId, which: &[usize], changed: &[Param], body: &Body) -> R<Vec<Atom>> {
         let (block, (state, cond, next)) = self.in_block(|lo| {
-            let mut subst = Subst::new();
+            let mut subst = Subst::default();
             let state = lo.renamed_params(changed, &mut subst);
             let (test, goes_on) = lo.in_block(|lo| {
                 let copy = lo.refreshed(body, &mut subst.clone());
@@ -149,7 +149,7 @@ impl Lower<'_> {
             let next = lo.next_arguments(id, which, changed, copy)?;
             Ok((state, Body { stms: test.stms, results: vec![goes_on] }, next))
         })?;
-        let mut subst = Subst::new();
+        let mut subst = Subst::default();
         let pat = self.renamed_params(changed, &mut subst);
         let inits = changed.iter().map(|p| p.var.into());
         let repeated = Exp::Loop {

@@ -15,9 +15,10 @@ use crate::cpu::fresh::Fresh;
 use par_ir::Var;
 use par_ir::access::{Access, Emit, Form, Symbol};
 use par_ir::core::Stm;
+use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::Atom;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// The index of a body.
 const INDEX: Symbol = Symbol::Index(0);
@@ -35,7 +36,7 @@ pub struct Affine<'a> {
 impl<'a> Affine<'a> {
     /// For a body with this index, analysed by [`Access::along`].
     pub fn new(access: &'a Access<'a>, index: Var, fresh: &'a Fresh) -> Affine<'a> {
-        let names = HashMap::from([(INDEX, index.into())]);
+        let names = HashMap::from_iter([(INDEX, index.into())]);
         Affine { access, fresh, names, divisions: BTreeSet::new(), stms: vec![] }
     }
 

@@ -10,17 +10,17 @@
 
 use crate::free::for_each_use_in;
 use par_ir::core::{Body, Exp, Param, Stm};
+use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Type};
 use par_ir::{Prim, Scalar, Var};
-use std::collections::HashMap;
 
 /// A body in which such bits are found by masks.
 pub fn by_masks(body: Body) -> Body {
-    let mut uses = HashMap::new();
+    let mut uses = HashMap::default();
     for_each_use_in(&body, &mut |v| *uses.entry(v).or_insert(0) += 1);
     // Variables are numbered from the end, where no program has any, below those of short indices.
-    let mut bits = Bits { uses, shifted: HashMap::new(), next: u32::MAX / 2 };
+    let mut bits = Bits { uses, shifted: HashMap::default(), next: u32::MAX / 2 };
     bits.body(body)
 }
 

@@ -14,12 +14,13 @@ use super::division::Division;
 use super::interleaved::Interleaved;
 use super::prim;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Repeat, Stm};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::visit::Code;
 use par_ir::{Prim, Var};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// How a variable differs between the lanes of a group.
@@ -62,7 +63,7 @@ pub struct Classes {
 impl Classes {
     /// Of a body at positions that grow by a step from lane to lane.
     pub fn new(pos: (Var, i64), body: &Body, indices: Indices) -> Classes {
-        let mut classes = Classes::with_private(pos, body, indices, HashSet::new());
+        let mut classes = Classes::with_private(pos, body, indices, HashSet::default());
         classes.interleaved = Rc::new(Interleaved::new(pos.0, body, &classes));
         classes
     }
@@ -90,7 +91,7 @@ impl Classes {
         if !classes.compares_steps(body) {
             return classes;
         }
-        let mut classes = Classes { of: HashMap::from([(pos, Class::Each)]), ..Classes::default() };
+        let mut classes = Classes { of: HashMap::from_iter([(pos, Class::Each)]), ..Classes::default() };
         classes.body(body);
         classes.flags(body);
         classes

@@ -10,13 +10,13 @@ use crate::cpu::emit::clif_type;
 use crate::cpu::small_integers::needed;
 use crate::free::for_each_use;
 use par_ir::core::{At, Body, Exp, LoopForm, Repeat, Stm};
+use par_ir::hash::HashSet;
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::visit::Code;
 use par_ir::{Prim, Var};
 use par_runtime::op::call::is_call;
-use std::collections::HashSet;
 
 /// Bytes of the vector registers that every processor has.
 pub const BYTES: usize = 16;
@@ -122,7 +122,7 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
         return None;
     }
     let accumulators: usize = bodies[1..].iter().map(|op| op.results.len()).sum();
-    let held = accumulators + shape.live(bodies[0], &HashSet::new(), &|v| shape.is_in_vectors(v));
+    let held = accumulators + shape.live(bodies[0], &HashSet::default(), &|v| shape.is_in_vectors(v));
     let registers = shape.registers(held);
     let widest = match shape.widest_in_loops {
         widest if is_exact && widest > 0 => widest,
@@ -147,7 +147,7 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
         lanes /= 2;
     }
     if bodies.len() == 1 && !shape.loops {
-        let apart = shape.live(bodies[0], &HashSet::new(), &|v| shape.is_by_lane(v));
+        let apart = shape.live(bodies[0], &HashSet::default(), &|v| shape.is_by_lane(v));
         while lanes > 4 && apart * lanes > tuning::LANES_APART {
             lanes /= 2;
         }

@@ -14,12 +14,12 @@ use crate::cpu::fresh::Fresh;
 use cranelift::prelude::*;
 use par_ir::access::{Access, Facts, Form, Symbol};
 use par_ir::core::{Body, Exp, Param, Stm};
+use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Prim, Var};
-use std::collections::HashMap;
 
 /// The edges of a body's comparisons and quotients.
 #[derive(Default)]

@@ -23,12 +23,12 @@ use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Repeat, Schedule, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind};
+use par_ir::hash::HashSet;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Type};
 use par_ir::visit::{Code, Subst};
 use par_ir::{Prim, Var};
-use std::collections::HashSet;
 use std::rc::Rc;
 
 /// A loop whose iterations may be done in groups.
@@ -134,7 +134,7 @@ fn split(params: &[(Param, Atom)], index: Var, body: &Body, fresh: &Fresh) -> Op
         params.iter().zip(&body.results).map(|(p, r)| taken(p, r)).collect::<Option<_>>()?;
     let element = |p: &Param| Param { var: fresh.var("element"), ty: p.ty.clone() };
     let ys: Vec<Param> = params.iter().map(|(p, _)| element(p)).collect();
-    let mut named = Subst::new();
+    let mut named = Subst::default();
     for ((_, x), y) in found.iter().zip(&ys).rev() {
         named.extend(x.var().map(|v| (v, Atom::Var(y.var))));
     }

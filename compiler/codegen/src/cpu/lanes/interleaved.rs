@@ -18,9 +18,9 @@ use par_ir::Var;
 use par_ir::access::{Access, Facts, Form};
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::effects::Effects;
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::tuning;
 use par_ir::ty::Atom;
-use std::collections::{HashMap, HashSet};
 
 /// Columns of the same rows.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ impl Interleaved {
         let facts = Facts::default();
         if has_short_rows(body, classes) {
             let access = Access::along(pos, body, &facts);
-            let (near, elements) = (HashSet::new(), HashSet::new());
+            let (near, elements) = (HashSet::default(), HashSet::default());
             found.body(body, &mut Integers { classes, access, near, elements });
         }
         found

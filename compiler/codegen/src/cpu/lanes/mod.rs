@@ -72,6 +72,7 @@ pub use pack::packs;
 use par_ir::core::{Body, Exp, Lambda, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Out};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim};
 use par_ir::visit::Code;
@@ -82,7 +83,6 @@ pub use reduce::{Accumulators, any_order};
 pub use rows::{RowPlan, Rows, plan as plan_of_rows, rows};
 pub use scan::{Scanning, scanning};
 pub use segments::Segments;
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 pub use value::Lanes;
 
@@ -352,7 +352,7 @@ fn states(outs: &[Out]) -> Vec<Option<Var>> {
 
 /// The variables that bodies use.
 fn used(bodies: &[&Body]) -> HashSet<Var> {
-    let mut used = HashSet::new();
+    let mut used = HashSet::default();
     for body in bodies {
         body.stms.iter().for_each(|s| for_each_use(s, &mut |v| _ = used.insert(v)));
         used.extend(body.results.iter().filter_map(|a| a.var()));

@@ -15,12 +15,12 @@
 //! left, with the body as it was.
 
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Type};
 use par_ir::visit::Code;
 use par_ir::{CheckKind, Prim, Scalar, Var};
 use par_runtime::Span;
-use std::collections::{HashMap, HashSet};
 
 /// States are below this: the sum of two has 32 bits.
 const LIMIT: i64 = 1 << 30;

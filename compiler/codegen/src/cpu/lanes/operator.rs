@@ -18,10 +18,10 @@ use crate::cpu::small_integers::needed;
 use par_ir::Var;
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
 use par_ir::effects::Effects;
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::{BinOp, CmpOp, PrimOp, UnOp};
 use par_ir::ty::Atom;
 use par_ir::{Prim, Scalar, tuning};
-use std::collections::{HashMap, HashSet};
 
 /// Choices and conditions one in the other that are looked into.
 const DEPTH: usize = 6;
@@ -167,7 +167,7 @@ impl<'o> Operator<'o> {
     fn clusters(&self) -> Vec<Vec<usize>> {
         let mut clusters: Vec<Vec<usize>> = vec![];
         for (i, result) in self.results.iter().enumerate() {
-            let mut mine: HashSet<usize> = HashSet::from([i]);
+            let mut mine: HashSet<usize> = HashSet::from_iter([i]);
             let cone = needed(&self.stms, std::slice::from_ref(result));
             let operands = cone.iter().flat_map(operands).chain(result.var());
             mine.extend(operands.filter_map(|v| self.component(v)));
@@ -203,7 +203,7 @@ impl<'o> Operator<'o> {
     }
 
     fn kept(&self, components: Vec<usize>, keep: Keep) -> Kept {
-        let mut done: HashSet<Var> = HashSet::new();
+        let mut done: HashSet<Var> = HashSet::default();
         let mut clause = |keep: Keep| {
             let mut flags = vec![];
             keep.flags(&mut flags);
@@ -265,10 +265,10 @@ impl<'o> Operator<'o> {
 
     /// True if the first and the second operand can be exchanged.
     fn commutes(&self, components: &[usize]) -> bool {
-        let mut numbers = Numbers { operator: self, of: HashMap::new() };
+        let mut numbers = Numbers { operator: self, of: HashMap::default() };
         components.iter().all(|i| {
             let [there, back] = [false, true].map(|swapped| {
-                let mut known = HashMap::new();
+                let mut known = HashMap::default();
                 numbers.atom(&self.results[*i], swapped, &mut known)
             });
             there == back

@@ -29,10 +29,11 @@ use crate::free::for_each_use;
 use par_ir::access::{Access, Emit, Facts, Form, Symbol};
 use par_ir::core::{At, Body, Exp, LoopForm, Param, Repeat, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::ty::{Atom, Type};
 use par_ir::{CheckKind, Prim, Span, Var, tuning};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 /// An array with parts for positions.
 #[derive(Clone)]
@@ -72,11 +73,11 @@ pub fn split(kernel: &Kernel, captures: &[Var], fresh: &Fresh) -> Option<Parts> 
     let states = outs.iter().filter_map(|o| if let Out::Own { state, .. } = o { Some(state) } else { None });
     let states: Vec<&Param> = states.collect();
     let of = states.iter().map(|p| (p.var, p.var)).collect();
-    let mut places = Places { of, uses: vec![], read: HashSet::new() };
+    let mut places = Places { of, uses: vec![], read: HashSet::default() };
     let mut body = places.body(&kernel.body)?;
     let none = Facts::default();
     let access = Access::along(kernel.pos, &kernel.body, &none);
-    let mut rewriter = Rewriter { access: &access, fresh, parts: HashMap::new() };
+    let mut rewriter = Rewriter { access: &access, fresh, parts: HashMap::default() };
     let (mut sizes, mut arrays, mut stays) = (vec![], vec![], false);
     for state in states {
         let indices = places.uses.iter().filter(|(array, _)| *array == state.var).map(|(_, i)| *i);
@@ -107,7 +108,7 @@ pub fn split(kernel: &Kernel, captures: &[Var], fresh: &Fresh) -> Option<Parts> 
         rewriter.parts.insert(array, (part, form));
     }
     rewriter.body(&mut body)?;
-    remove_unused(&mut body, &mut HashSet::new());
+    remove_unused(&mut body, &mut HashSet::default());
     (!arrays.is_empty()).then_some(Parts { body, sizes, stays, arrays })
 }
 

@@ -24,12 +24,12 @@ use crate::cpu::small_integers::needed;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out, Space};
+use par_ir::hash::HashSet;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type};
 use par_ir::visit::{Code as _, Subst};
 use par_ir::{Prim, Scalar, Var};
-use std::collections::HashSet;
 
 /// Elements of a short row.
 const SHORT: i64 = 2;
@@ -122,7 +122,7 @@ fn is_straight(body: &Body) -> bool {
 
 /// A body without choices whose conditions are known: elements may be constants, as the flags are that say that there is an element.
 fn without_choices(mut body: Body) -> Body {
-    let mut known = Subst::new();
+    let mut known = Subst::default();
     for stm in &mut body.stms {
         stm.substitute(&known);
         let Exp::Prim(op, xs) = &stm.exp else { continue };

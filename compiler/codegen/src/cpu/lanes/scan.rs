@@ -22,7 +22,7 @@ use cranelift::prelude::*;
 use par_ir::Prim;
 use par_ir::core::Lambda;
 use par_ir::flat::{Kernel, KernelKind};
-use std::collections::HashSet;
+use par_ir::hash::HashSet;
 
 /// Copies of the operator that a group is priced with: as many steps as 8 lanes take, and one with the state.
 const STEPS: usize = 4;
@@ -47,7 +47,7 @@ pub fn scanning(info: &KernelInfo, bytes: usize) -> Option<Scanning> {
     }
     let classes = |indices| {
         let classes = Classes::new((kernel.pos, 1), &kernel.body, indices);
-        let classes = classes.with_operator(&op, &HashSet::new(), &op.body, &kernel.body);
+        let classes = classes.with_operator(&op, &HashSet::default(), &op.body, &kernel.body);
         match kernel.after() {
             Some(after) => classes.with_results(&after.params, &after.body),
             None => classes,

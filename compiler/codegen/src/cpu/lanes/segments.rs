@@ -34,12 +34,12 @@ use par_ir::access::Facts;
 use par_ir::core::{Body, Exp, LoopForm, Repeat, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Prim, Scalar, Var};
-use std::collections::{HashMap, HashSet};
 
 /// A body in segments of its positions.
 pub struct Segments {
@@ -132,10 +132,10 @@ impl Segments {
         pays: &dyn Fn(&Body) -> bool,
     ) -> Option<Segments> {
         let (mut equalities, choices) =
-            (HashMap::new(), tuning::CASES.min(tuning::CASES_STATEMENTS / length(body).max(1)));
+            (HashMap::default(), tuning::CASES.min(tuning::CASES_STATEMENTS / length(body).max(1)));
         note_equalities(body, &mut equalities);
         let mut cases = Cases { pos, fresh, facts, edges: None, is_fixed, equalities, choices };
-        let case = cases.case(HashSet::from([pos]), body.clone());
+        let case = cases.case(HashSet::from_iter([pos]), body.clone());
         let is_whole = matches!(case.then, Then::Straight(_));
         let pays = !is_whole && (case.any(pays) || case.edges().iter().any(|e| e.divides()));
         pays.then(|| Segments { pos, is_map: false, case, whole: body.clone() })
@@ -251,7 +251,7 @@ impl Cases<'_> {
     /// Segments in their order, if the edges are those of branches and nothing else.
     fn pieces_between(&self, edges: &Edges, body: &Body) -> Option<Pieces> {
         let (choices, statements) = (self.choices, tuning::CASES_STATEMENTS);
-        let mut left = Left { turned: HashSet::new(), choices, statements };
+        let mut left = Left { turned: HashSet::default(), choices, statements };
         let pieces = self.pieces(edges, body.clone(), &mut left)?;
         (left.turned.len() == edges.count()).then_some(pieces)
     }
@@ -264,10 +264,10 @@ impl Cases<'_> {
         let Some((i, (cond, turn, arms))) = found else {
             left.statements = left.statements.checked_sub(length(&body))?;
             let none = Edges::default();
-            let (edges, equalities) = (Some(&none), HashMap::new());
+            let (edges, equalities) = (Some(&none), HashMap::default());
             let Cases { pos, fresh, facts, is_fixed, .. } = *self;
             let mut cases = Cases { pos, fresh, facts, is_fixed, edges, equalities, choices: 0 };
-            return Some(Pieces::One(Box::new(cases.case(HashSet::from([self.pos]), body))));
+            return Some(Pieces::One(Box::new(cases.case(HashSet::from_iter([self.pos]), body))));
         };
         left.turned.insert(cond);
         left.choices = left.choices.checked_sub(1)?;
@@ -288,7 +288,7 @@ impl Cases<'_> {
     fn inside_edges(&mut self, edges: &Edges, body: Body) -> Case {
         let equalities = std::mem::take(&mut self.equalities);
         let mut cases = Cases { edges: Some(edges), equalities, ..*self };
-        let case = cases.case(HashSet::from([self.pos]), body);
+        let case = cases.case(HashSet::from_iter([self.pos]), body);
         (self.choices, self.equalities) = (cases.choices, cases.equalities);
         case
     }

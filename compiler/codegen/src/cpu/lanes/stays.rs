@@ -14,9 +14,9 @@
 use crate::free::for_each_use;
 use par_ir::access::{Access, Form, Symbol};
 use par_ir::core::{At, Body, Exp, LoopForm, Stm};
+use par_ir::hash::HashSet;
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::{Atom, Prim, Var};
-use std::collections::HashSet;
 
 /// True if a group of positions is not left after the first update in a body. `arrays` are those that are updated.
 pub fn stays(body: &Body, pos: Var, arrays: impl IntoIterator<Item = Var>, access: &Access) -> bool {

@@ -10,10 +10,10 @@
 
 use super::class::Classes;
 use par_ir::core::{Body, Exp, Param, Stm};
+use par_ir::hash::HashMap;
 use par_ir::prim::PrimOp;
 use par_ir::ty::Atom;
 use par_ir::{Var, tuning};
-use std::collections::HashMap;
 
 /// The most operators, one after the other, between the state of a loop and that of the next iteration.
 pub fn waits(params: &[(Param, Atom)], body: &Body) -> usize {

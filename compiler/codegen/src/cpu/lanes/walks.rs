@@ -10,11 +10,11 @@
 
 use super::class::{Class, Classes};
 use par_ir::core::{At, Body, Exp, Param, Stm};
+use par_ir::hash::HashSet;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::Atom;
 use par_ir::visit::Code;
 use par_ir::{Prim, Var};
-use std::collections::HashSet;
 
 /// True if lanes read elements at places of their own, and all of these are at counters of the loop.
 pub fn walks(params: &[(Param, Atom)], cond: &Body, body: &Body, classes: &Classes) -> bool {

@@ -11,8 +11,8 @@ use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::ir::{self, BlockArg, BlockCall, Function, InstructionData, Opcode};
 use cranelift_codegen::isa::CallConv;
 use iced_x86::Code;
+use par_ir::hash::{HashMap, HashSet};
 use regalloc2::{RegClass, VReg};
-use std::collections::{HashMap, HashSet};
 
 /// A function on its way to machine instructions.
 pub struct Select<'f> {
@@ -46,10 +46,10 @@ pub fn select(context: &Context, width: usize) -> Result<Lowered> {
         now: Vec::new(),
         registers: SecondaryMap::new(),
         masks: SecondaryMap::new(),
-        mask_params: HashSet::new(),
+        mask_params: HashSet::default(),
         next: 0,
         pool: Vec::new(),
-        constants: HashMap::new(),
+        constants: HashMap::default(),
         slots,
         stack,
         block: None,
@@ -288,7 +288,7 @@ impl Edges<'_> {
 /// All blocks in order, those on edges behind the blocks that they come from. What leads to blocks that are hardly ever reached is behind all others: no jump has to lead
 /// around it.
 fn laid_out(blocks: Vec<Block>, edges: Vec<Vec<Edge>>) -> Vec<Block> {
-    let mut places = HashMap::new();
+    let mut places = HashMap::default();
     let (mut all, mut cold) = (Vec::new(), Vec::new());
     for (number, (block, edges)) in blocks.into_iter().zip(edges).enumerate() {
         places.insert(number, all.len());

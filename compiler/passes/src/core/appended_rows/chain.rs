@@ -2,11 +2,11 @@
 
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::effects::Effects;
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
 use par_ir::{Atom, Prim, Span, Type, Var, Vars};
-use std::collections::HashMap;
 
 /// An element that is appended to a row; to none if the row is negative.
 #[derive(Clone)]
@@ -178,7 +178,7 @@ fn without<T: Clone>(all: &[T], places: &[usize]) -> Vec<T> {
 
 /// The statements that have effects or that these atoms need.
 fn live(stms: Vec<Stm>, used: Vec<Atom>) -> Vec<Stm> {
-    let mut live: std::collections::HashSet<Var> = used.iter().filter_map(|a| a.var()).collect();
+    let mut live: HashSet<Var> = used.iter().filter_map(|a| a.var()).collect();
     let mut left: Vec<Stm> = Vec::new();
     for stm in stms.into_iter().rev() {
         if stm.has_effect() || stm.pat.iter().any(|p| live.contains(&p.var)) {

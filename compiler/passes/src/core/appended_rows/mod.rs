@@ -17,17 +17,17 @@ use chain::{Appended, Chain, Stripped};
 use groups::Groups;
 use par_ir::build::Statements;
 use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Program, Schedule, Stm};
+use par_ir::hash::HashMap;
 use par_ir::prim::BinOp;
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, Type, Var, Vars};
-use std::collections::HashMap;
 
 /// In all functions.
 pub(crate) fn run(program: &mut Program) {
     let Program { funs, vars, .. } = program;
     for f in funs {
-        let mut defs = HashMap::new();
+        let mut defs = HashMap::default();
         note(&f.body, &mut defs);
         Walk { vars, defs }.body(&mut f.body);
     }

@@ -19,11 +19,11 @@ mod versions;
 use par_ir::build::Statements;
 use par_ir::core::{Body, Exp, LoopForm, Param, Program, Stm};
 use par_ir::growth::Ran;
+use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, Type, Var, Vars, tuning};
-use std::collections::HashMap;
 use versions::Versions;
 
 /// Limits of the iterations that are counted, and of the elements that each appends: the product does not overflow, and is out of memory.
@@ -34,7 +34,7 @@ const MOST_EACH: i64 = 1 << 16;
 pub(crate) fn run(program: &mut Program) {
     let Program { funs, vars, .. } = program;
     for f in funs {
-        let mut types = HashMap::new();
+        let mut types = HashMap::default();
         types.extend(f.params.iter().map(|p| (p.var, p.ty.clone())));
         note_types(&f.body, &mut types);
         Walk { vars, types: &types }.body(&mut f.body, 0);

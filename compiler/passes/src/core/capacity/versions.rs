@@ -4,11 +4,11 @@ use par_ir::alias::reads_only;
 use par_ir::build::Statements;
 use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
 use par_ir::growth::Ran;
+use par_ir::hash::HashMap;
 use par_ir::prim::BinOp;
 use par_ir::stack::deeper;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Type, Var, Vars};
-use std::collections::HashMap;
 
 /// A prefix of a buffer.
 #[derive(Clone, Copy)]
@@ -53,7 +53,7 @@ impl<'v> Versions<'v> {
         types: &'v HashMap<Var, Type>,
         vars: &'v mut Vars,
     ) -> Versions<'v> {
-        let (known, views, most) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let (known, views, most) = (HashMap::default(), HashMap::default(), HashMap::default());
         Versions { capacities, known, views, most, types, vars }
     }
 

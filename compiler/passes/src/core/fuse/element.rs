@@ -11,9 +11,9 @@ use super::users::Users;
 use super::{Fuser, may_sink};
 use par_ir::core::{Body, Exp, Lambda, Schedule, Stm};
 use par_ir::effects::Effects;
+use par_ir::hash::HashMap;
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
-use std::collections::HashMap;
 
 /// Puts the element in the place of such maps in a body. Says whether there were any.
 pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {

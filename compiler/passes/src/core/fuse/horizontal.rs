@@ -15,10 +15,10 @@ use super::users::Users;
 use super::{Fuser, may_fuse, may_sink, small_enough};
 use par_ir::core::{Body, Exp, Lambda, Stm};
 use par_ir::effects::Effects;
+use par_ir::hash::HashSet;
 use par_ir::tuning;
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
-use std::collections::HashSet;
 use std::mem::discriminant;
 
 /// Fuses independent operators, from the top down.

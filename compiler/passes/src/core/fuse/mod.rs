@@ -27,19 +27,19 @@ mod views;
 use par_ir::alias::{base, updated_by};
 use par_ir::core::{Body, Exp, Lambda, Param, Program, Schedule, Stm};
 use par_ir::effects::Effects;
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::place::note_fusion;
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::Code;
-use rustc_hash::{FxHashMap, FxHashSet};
 use users::Users;
 
 /// Fuses in all functions.
 pub fn run(program: &mut Program) {
     let mut fuser = Fuser {
         vars: &mut program.vars,
-        types: FxHashMap::default(),
-        iotas: FxHashSet::default(),
+        types: HashMap::default(),
+        iotas: HashSet::default(),
         in_rows: false,
     };
     for fun in &mut program.funs {
@@ -52,9 +52,9 @@ pub fn run(program: &mut Program) {
 struct Fuser<'a> {
     vars: &'a mut Vars,
     /// Types of the variables in scope.
-    types: FxHashMap<Var, Type>,
+    types: HashMap<Var, Type>,
     /// Variables that are `iota`s.
-    iotas: FxHashSet<Var>,
+    iotas: HashSet<Var>,
     /// The code is that of an operator's rows.
     in_rows: bool,
 }

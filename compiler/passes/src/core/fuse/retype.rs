@@ -58,7 +58,7 @@ fn rewrite(body: &mut Body, map: usize, at: usize, width: Atom, pat: Vec<Param>,
     let Exp::Map { width: old, inputs, .. } = &mut stm.exp else { return };
     *old = width;
     let mut stms = Vec::new();
-    let mut renamed = Subst::new();
+    let mut renamed = Subst::default();
     for input in inputs {
         let original = *input;
         *input = fuser.vars.fresh_like(original);

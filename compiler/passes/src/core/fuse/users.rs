@@ -3,23 +3,23 @@
 //! A statement that disappears leaves its position empty until the sweep is over: positions stay valid.
 
 use par_ir::core::{Body, Exp, Stm};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
-use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
 
 /// The statements of a body by what they mention.
 pub(super) struct Users {
-    positions: FxHashMap<Var, BTreeSet<usize>>,
-    results: FxHashSet<Var>,
+    positions: HashMap<Var, BTreeSet<usize>>,
+    results: HashSet<Var>,
     empty: Vec<usize>,
 }
 
 impl Users {
     pub(super) fn of(body: &Body) -> Users {
         let results = body.results.iter().filter_map(|a| a.var()).collect();
-        let mut users = Users { positions: FxHashMap::default(), results, empty: Vec::new() };
+        let mut users = Users { positions: HashMap::default(), results, empty: Vec::new() };
         body.stms.iter().enumerate().for_each(|(at, stm)| users.add(at, stm));
         users
     }

@@ -2,10 +2,10 @@
 
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use par_ir::effects::Effects;
+use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, Span, Type, Var, Vars};
-use std::collections::HashMap;
 
 /// An arm in parts.
 pub(super) struct Arm<'b> {
@@ -24,7 +24,7 @@ pub(super) struct Arm<'b> {
 impl<'b> Arm<'b> {
     /// The parts of an arm whose array results have `width` rows, if it has no others.
     pub fn of(body: &'b Body, arrays: &'b [usize], width: Atom) -> Option<Arm<'b>> {
-        let (head, maps, views) = (Vec::new(), Vec::new(), HashMap::new());
+        let (head, maps, views) = (Vec::new(), Vec::new(), HashMap::default());
         let mut arm = Arm { head, maps, views, results: &body.results, arrays };
         body.stms.iter().try_for_each(|stm| arm.add(stm, width))?;
         arrays.iter().all(|i| body.results[*i].var().is_some()).then_some(arm)
@@ -77,7 +77,7 @@ impl<'b> Arm<'b> {
 
     /// Row `j` of the array results.
     pub fn element(&self, inputs: &mut Inputs, arrays: &[usize], branch: &Stm, vars: &mut Vars) -> Body {
-        let mut element = Element { arm: self, inputs, rows: HashMap::new(), stms: Vec::new(), vars };
+        let mut element = Element { arm: self, inputs, rows: HashMap::default(), stms: Vec::new(), vars };
         for map in &self.maps {
             let Exp::Map { inputs, lam, .. } = &map.exp else { unreachable!("only maps make rows") };
             for (p, input) in lam.params.iter().zip(inputs) {

@@ -14,10 +14,10 @@
 use super::IfConversion;
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::effects::Effects;
+use par_ir::hash::HashSet;
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::visit::Code;
 use par_ir::{Atom, Prim, Scalar, Var};
-use std::collections::HashSet;
 
 /// A size, and the answer of a condition where it is 0.
 pub type Emptiness = (Atom, bool);
@@ -88,8 +88,8 @@ fn is_scalar(body: &Body) -> bool {
 /// The variables of an arm that are bound before the branch: those of operators over so many elements, and what these need. None if others are left.
 fn moved(arm: &Body, size: Atom) -> Option<HashSet<Var>> {
     let bound: HashSet<Var> = arm.bound().into_iter().collect();
-    let mut moved = HashSet::new();
-    let mut wanted = HashSet::new();
+    let mut moved = HashSet::default();
+    let mut wanted = HashSet::default();
     let mut operators = false;
     for s in arm.stms.iter().rev() {
         let is_operator = s.exp.is_soac();

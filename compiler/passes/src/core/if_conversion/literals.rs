@@ -13,10 +13,10 @@
 use super::IfConversion;
 use par_ir::build::Statements;
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
+use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, Scalar, Span, Type, Var, Vars, tuning};
-use std::collections::HashMap;
 
 /// The place in the table of a row that is not in it, and of one whose elements are all the same.
 const ELEMENTS: i64 = -1;
@@ -167,7 +167,7 @@ struct Chooser<'v> {
 impl Chooser<'_> {
     fn body(&mut self, body: &Body, names: &Names) -> Body {
         let mut stms = Vec::new();
-        let mut made: HashMap<Var, Vec<Atom>> = HashMap::new();
+        let mut made: HashMap<Var, Vec<Atom>> = HashMap::default();
         for stm in &body.stms {
             let row = stm.pat.first().and_then(|p| names.get(&p.var)).copied();
             match (&stm.exp, row) {

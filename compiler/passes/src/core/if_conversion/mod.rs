@@ -18,17 +18,17 @@ mod literals;
 use arm::{Arm, Inputs};
 use emptied::{Emptiness, emptiness};
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Program, Schedule, Stm};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::stack::deeper;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Prim, Scalar, Type, Var, Vars};
-use std::collections::{HashMap, HashSet};
 
 /// In all functions.
 pub fn run(program: &mut Program) {
     for f in &mut program.funs {
-        let (depths, iotas) = (HashMap::new(), HashSet::new());
-        let (positions, single) = (HashMap::new(), HashMap::new());
+        let (depths, iotas) = (HashMap::default(), HashSet::default());
+        let (positions, single) = (HashMap::default(), HashMap::default());
         let vars = &mut program.vars;
         let mut walk = IfConversion {
             vars,
@@ -37,8 +37,8 @@ pub fn run(program: &mut Program) {
             iotas,
             positions,
             single,
-            sides: HashSet::new(),
-            emptiness: HashMap::new(),
+            sides: HashSet::default(),
+            emptiness: HashMap::default(),
             tables: vec![],
         };
         walk.body(&mut f.body);
@@ -211,7 +211,7 @@ impl IfConversion<'_> {
             results: scalars.iter().map(|i| arm.results[*i]).collect(),
         });
         for k in 0..2 {
-            let mut renamed = Subst::new();
+            let mut renamed = Subst::default();
             for p in arms[k].head.iter().flat_map(|s| &s.pat).filter(|p| elements[k].mentions(p.var)) {
                 let passed = Param { var: self.vars.fresh_like(p.var), ty: p.ty.clone() };
                 renamed.insert(p.var, passed.var.into());

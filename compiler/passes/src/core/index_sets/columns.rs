@@ -8,9 +8,9 @@
 //! The column is computed before any of it is stored, so that the map may read other rows.
 
 use par_ir::core::{At, Exp, Param, Stm};
+use par_ir::hash::HashSet;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Type, Var, Vars};
-use std::collections::HashSet;
 
 /// The map of the column and the update, if `may_be` allows a result to be a version of an array.
 pub(super) fn updated(stm: &Stm, may_be: &dyn Fn(Var, usize) -> bool, vars: &mut Vars) -> Option<Vec<Stm>> {

@@ -20,18 +20,18 @@ mod rows;
 
 use par_ir::alias::reads_only;
 use par_ir::core::{Body, Exp, LoopForm, Param, Program, Stm};
+use par_ir::hash::HashSet;
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
 use par_ir::{Atom, Var, Vars};
 use part::{Side, Split, updated};
 use rows::{New, Row, comparison, params_of};
-use std::collections::HashSet;
 
 /// In every function, outside of operators.
 pub(crate) fn run(program: &mut Program) {
     let Program { funs, vars, .. } = program;
     for f in funs {
-        let mut walk = Walk { vars, iotas: HashSet::new(), descs: HashSet::new(), nest: 0 };
+        let mut walk = Walk { vars, iotas: HashSet::default(), descs: HashSet::default(), nest: 0 };
         walk.note_descs(&f.params);
         walk.body(&mut f.body, &[]);
     }

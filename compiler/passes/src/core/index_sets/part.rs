@@ -3,10 +3,10 @@
 use par_ir::build::{Statements, take};
 use par_ir::core::{At, Body, Exp, Lambda, Param, Stm};
 use par_ir::effects::Effects;
+use par_ir::hash::HashSet;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Prim, Type, Var, Vars};
-use std::collections::HashSet;
 
 /// Indices on one side of a bound, or on both, which is the same for all rows.
 #[derive(Clone, Copy)]
@@ -80,7 +80,7 @@ pub(super) fn updated(stm: Stm, split: &Split, vars: &mut Vars) -> Vec<Stm> {
     });
     let mut stms = updated(stm.clone(), &below, vars).refreshed(vars);
     let between = stms.last().expect("an update is a statement").pat[0].var;
-    let named = Subst::from([(split.array, between.into())]);
+    let named = Subst::from_iter([(split.array, between.into())]);
     stms.extend(updated(stm, &above, vars).substituted(&named));
     stms
 }

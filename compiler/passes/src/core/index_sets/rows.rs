@@ -2,10 +2,10 @@
 
 use par_ir::core::{Body, Exp, Lambda, Stm};
 use par_ir::effects::Effects;
+use par_ir::hash::HashSet;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::stack::deeper;
 use par_ir::{Atom, Prim, Var};
-use std::collections::HashSet;
 
 /// The row of an array at a position, or an element of it.
 #[derive(Clone)]

@@ -20,15 +20,16 @@ mod widths;
 
 use par_ir::build::Statements;
 use par_ir::core::{Body, Exp, Fun, FunId, Lambda, Param, Program, Schedule, Stm};
+use par_ir::hash::HashMap;
 use par_ir::place::note_fusion;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Elem, Prim, Scalar, Type, Var, Vars};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// Merges calls in every body of a program.
 pub fn run(program: &mut Program) {
     let signatures = program.funs.iter().map(Signature::of).collect();
-    let mut types = HashMap::new();
+    let mut types = HashMap::default();
     for f in &program.funs {
         note(&f.params, &mut types);
         note_types(&f.body, &mut types);
@@ -155,7 +156,7 @@ impl Merger {
     /// Calls of `f` with equally many calls of `f` on the way to their arguments, if there are two such.
     fn independent(&self, body: &Body, f: FunId) -> Option<Vec<usize>> {
         let (mut depth, mut added): (HashMap<Var, usize>, HashMap<Var, usize>) = Default::default();
-        let mut groups: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut groups: HashMap<usize, Vec<usize>> = HashMap::default();
         for (i, s) in body.stms.iter().enumerate() {
             let needed = s.free().into_iter().filter_map(|v| depth.get(&v)).copied().max();
             let before_end = ended(s).and_then(|acc| added.get(&acc)).copied();
@@ -222,7 +223,7 @@ impl Merger {
         let mut code = Statements::new(span);
         let args = self.ragged_args(&own_params, args, &ragged_params, &mut code);
         let width = Atom::i64(calls.len() as i64);
-        let mut l = Lifted { outer: HashMap::new(), inner: HashMap::new() };
+        let mut l = Lifted { outer: HashMap::default(), inner: HashMap::default() };
         let (mut inputs, mut lam_params) = (Vec::new(), Vec::new());
         for (i, p) in params.iter().enumerate() {
             if all_same(&args[i]) && shareable(p, &params, &args) {

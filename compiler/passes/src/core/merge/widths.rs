@@ -12,8 +12,9 @@
 use super::{Lifted, Merger, size};
 use par_ir::build::Statements;
 use par_ir::core::{Exp, Lambda, Param, Schedule};
+use par_ir::hash::HashMap;
 use par_ir::{Atom, Dim, Elem, Span, Type, Var};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// A matrix that is a ragged array outside the call.
 pub(super) struct Ragged {
@@ -39,7 +40,7 @@ impl Merger {
         params: &[Param],
         differing: &BTreeSet<Var>,
     ) -> (Vec<Param>, HashMap<Var, Ragged>) {
-        let (mut all, mut ragged) = (Vec::new(), HashMap::new());
+        let (mut all, mut ragged) = (Vec::new(), HashMap::default());
         for p in params {
             let differs = |d: &Dim| matches!(d, Dim::Size(Atom::Var(v)) if differing.contains(v));
             if !p.ty.dims.iter().skip(1).any(differs) {

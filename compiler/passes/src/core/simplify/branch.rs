@@ -14,12 +14,12 @@ use super::range;
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::cost::{Time, time};
 use par_ir::effects::Effects;
+use par_ir::hash::HashSet;
 use par_ir::prim::PrimOp;
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Elem, Var};
 use par_ir::visit::{Code, Subst};
 use par_runtime::{Scalar, Span};
-use std::collections::HashSet;
 
 /// Simplifies an `if`; its operands have been rewritten.
 pub(super) fn simplify(env: &mut Env, stm: Stm, out: &mut Vec<Stm>) {
@@ -119,7 +119,7 @@ fn absorb_checks(cond: Atom, arms: [&mut Body; 2], out: &mut Vec<Stm>) {
 
 /// Hoists scalar expressions that both arms evaluate before anything that may fail.
 fn hoist_common(env: &mut Env, then: &mut Body, other: &mut Body, out: &mut Vec<Stm>) {
-    let (mut at, mut bound) = (0, HashSet::new());
+    let (mut at, mut bound) = (0, HashSet::default());
     while at < then.stms.len().min(tuning::COMMON_STATEMENTS) && !then.stms[at].has_effect() {
         let stm = &then.stms[at];
         let outside = is_scalar_code(stm) && stm.exp.free().iter().all(|v| !bound.contains(v));
@@ -131,7 +131,7 @@ fn hoist_common(env: &mut Env, then: &mut Body, other: &mut Body, out: &mut Vec<
             continue;
         };
         let (stm, again) = (then.stms.remove(at), other.stms.remove(found));
-        other.substitute(&Subst::from([(again.pat[0].var, Atom::Var(stm.pat[0].var))]));
+        other.substitute(&Subst::from_iter([(again.pat[0].var, Atom::Var(stm.pat[0].var))]));
         env.stm(stm, out);
     }
 }

@@ -15,10 +15,10 @@
 
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Program, Stm};
 use par_ir::effects::Effects;
+use par_ir::hash::HashSet;
 use par_ir::stack::deeper;
 use par_ir::ty::Var;
 use par_ir::visit::Code;
-use rustc_hash::FxHashSet;
 
 /// Cleans all functions.
 pub(super) fn run(program: &mut Program) {
@@ -31,7 +31,7 @@ pub(super) fn run(program: &mut Program) {
 
 /// Variables that are needed.
 #[derive(Clone, Default)]
-struct Live(FxHashSet<Var>);
+struct Live(HashSet<Var>);
 
 impl Live {
     fn mark(&mut self, code: &impl Code) {

@@ -13,11 +13,11 @@
 //! here) is taken back when the scope is left: see [`Env::enter`].
 
 use par_ir::core::{Exp, Param};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::numbering::Key;
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::ty::{Atom, Dim, Elem, Type, Var, Vars};
 use par_runtime::Prim;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::range;
 
@@ -27,20 +27,20 @@ pub(super) struct Env<'a> {
     pub vars: &'a mut Vars,
     /// Lambdas around the current statement.
     pub nest: usize,
-    types: FxHashMap<Var, Type>,
-    copies: FxHashMap<Var, Atom>,
-    defs: FxHashMap<Var, Exp>,
+    types: HashMap<Var, Type>,
+    copies: HashMap<Var, Atom>,
+    defs: HashMap<Var, Exp>,
     /// Exclusive upper bounds of variables that are at least 0.
-    ranges: FxHashMap<Var, Vec<Atom>>,
-    known: FxHashMap<Var, bool>,
+    ranges: HashMap<Var, Vec<Atom>>,
+    known: HashMap<Var, bool>,
     /// Arrays that may have been updated in place so far: what was read of them before is not read again.
-    pub updated: FxHashSet<Var>,
+    pub updated: HashSet<Var>,
     /// Numbers of 64 bits that are reached by counting up from 0: none is near the end of the integers.
-    counters: FxHashSet<Var>,
+    counters: HashSet<Var>,
     /// Variables that are at least this.
-    lowers: FxHashMap<Var, i128>,
-    sizes: FxHashSet<Var>,
-    seen: FxHashMap<Key, Var>,
+    lowers: HashMap<Var, i128>,
+    sizes: HashSet<Var>,
+    seen: HashMap<Key, Var>,
     trail: Vec<Undo>,
 }
 
@@ -58,16 +58,16 @@ impl<'a> Env<'a> {
         Env {
             vars,
             nest: 0,
-            types: FxHashMap::default(),
-            copies: FxHashMap::default(),
-            defs: FxHashMap::default(),
-            ranges: FxHashMap::default(),
-            known: FxHashMap::default(),
-            counters: FxHashSet::default(),
-            lowers: FxHashMap::default(),
-            sizes: FxHashSet::default(),
-            seen: FxHashMap::default(),
-            updated: FxHashSet::default(),
+            types: HashMap::default(),
+            copies: HashMap::default(),
+            defs: HashMap::default(),
+            ranges: HashMap::default(),
+            known: HashMap::default(),
+            counters: HashSet::default(),
+            lowers: HashMap::default(),
+            sizes: HashSet::default(),
+            seen: HashMap::default(),
+            updated: HashSet::default(),
             trail: Vec::new(),
         }
     }

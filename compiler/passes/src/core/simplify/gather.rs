@@ -13,9 +13,10 @@
 
 use super::env::Env;
 use par_ir::core::{Exp, Lambda, Stm};
+use par_ir::hash::HashSet;
 use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::Code;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 /// Makes inputs of what the lambda reads at the elements of an `iota`. The lambda's body has not been entered yet: only
 /// variables from outside have a known type.

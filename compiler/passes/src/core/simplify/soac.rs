@@ -18,12 +18,12 @@ use crate::core::views::View;
 use par_ir::Prim;
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use par_ir::cost::is_short_arithmetic;
+use par_ir::hash::HashSet;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Elem, Type, Var};
 use par_ir::visit::{Code, Subst};
 use par_runtime::Span;
-use std::collections::HashSet;
 
 /// Simplifies a parallel operator; its operands have been rewritten.
 pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
@@ -97,7 +97,7 @@ fn rematerialise(env: &mut Env, i: usize, inputs: &mut [Var], lam: &mut Lambda, 
     let Some(made) = env.def(inputs[i]).cloned() else { return };
     let Some((positions, made)) = counted(env, &made) else { return };
     let position = Param { var: env.vars.fresh_like(made.params[0].var), ty: Type::I64 };
-    let mut subst = Subst::from([(made.params[0].var, Atom::Var(position.var))]);
+    let mut subst = Subst::from_iter([(made.params[0].var, Atom::Var(position.var))]);
     let mut stms = made.body.stms.refreshed_with(env.vars, &mut subst);
     let result = made.body.results[0].substituted(&subst);
     inputs[i] = positions;
@@ -215,7 +215,7 @@ fn extract(
 ) {
     let mut inside: HashSet<Var> = lam.body.stms.iter().flat_map(|s| &s.pat).map(|p| p.var).collect();
     inside.extend(lam.params.iter().map(|p| p.var));
-    let mut kept: HashSet<Var> = HashSet::new();
+    let mut kept: HashSet<Var> = HashSet::default();
     let mut i = 0;
     while i < pat.len() {
         env.ty(&mut pat[i].ty);

@@ -3,10 +3,10 @@
 use super::signature::Signature;
 use par_ir::build::Statements;
 use par_ir::core::{At, Body, Exp, Fun, FunId, LoopForm, Param, Stm};
+use par_ir::hash::HashMap;
 use par_ir::stack::deeper;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Type, Var, Vars};
-use std::collections::HashMap;
 
 /// Contents of an array at some point, in the variable that has it.
 #[derive(Clone)]
@@ -50,7 +50,7 @@ pub(super) fn function(
     vars: &mut Vars,
 ) -> Option<Fun> {
     let signature = &signatures[&id];
-    let mut linear = Linear { signatures, vars, states: vec![], names: HashMap::new(), ids: 0 };
+    let mut linear = Linear { signatures, vars, states: vec![], names: HashMap::default(), ids: 0 };
     let mut entry = Vec::new();
     for (i, _) in &signature.state {
         entry.push(linear.own(&fun.params[*i]));
@@ -123,7 +123,7 @@ impl Linear<'_> {
     fn renamed(&mut self, stm: &Stm, code: &mut Vec<Stm>) -> Option<Stm> {
         let mut used: Vec<Var> = Vec::new();
         stm.for_each_used(&mut |v| used.extend(self.names.contains_key(&v).then_some(v)));
-        let mut named = Subst::new();
+        let mut named = Subst::default();
         for v in &used {
             match self.names[v] {
                 Name::Whole(state, id) => _ = named.insert(*v, self.back_to(state, id, code)?.into()),
@@ -382,7 +382,7 @@ impl Linear<'_> {
             });
         }
         let mut pat = stm.pat.clone();
-        let mut same = Subst::new();
+        let mut same = Subst::default();
         let mut renamed = Vec::new();
         for (k, p, id) in more {
             let after = self.back_to(k, id, &mut stms)?;

@@ -18,17 +18,17 @@ mod linear;
 mod signature;
 
 use par_ir::core::{Body, Exp, Fun, FunId, Param, Program, Stm};
+use par_ir::hash::HashMap;
 use par_ir::inplace::InPlace;
 use par_ir::stack::deeper;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Scalar, Vars};
 use signature::Signature;
-use std::collections::HashMap;
 
 /// In all functions that call no others but themselves and such ones, and in their callers.
 pub(crate) fn run(program: &mut Program) {
     let Program { funs, vars, .. } = program;
-    let mut signatures = HashMap::new();
+    let mut signatures = HashMap::default();
     for (i, fun) in funs.iter_mut().enumerate() {
         if let Some(made) = with_state(FunId(i as u32), fun, &mut signatures, vars) {
             *fun = made;

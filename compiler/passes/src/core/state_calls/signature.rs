@@ -1,10 +1,10 @@
 //! Which arrays a function updates, and which results are versions of them.
 
 use par_ir::core::{Body, Exp, Fun, FunId, Param};
+use par_ir::hash::HashMap;
 use par_ir::stack::deeper;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Var, Vars};
-use std::collections::HashMap;
 
 /// The state of a function.
 #[derive(Clone, Debug)]

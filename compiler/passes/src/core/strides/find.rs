@@ -2,10 +2,10 @@
 
 use super::Slice;
 use par_ir::core::{Body, Exp, Param, Program, Stm};
+use par_ir::hash::HashSet;
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Var};
-use std::collections::HashSet;
 
 /// Numbers of parameters: arrays that are sliced together, with the descriptors of their rows.
 pub(super) type Groups = Vec<Vec<usize>>;

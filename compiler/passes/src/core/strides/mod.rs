@@ -17,11 +17,11 @@ mod find;
 use find::{Groups, Plan};
 use par_ir::alias::consumed_through_calls;
 use par_ir::core::{Body, Exp, Fun, LoopForm, Param, Program, Stm};
+use par_ir::hash::HashMap;
 use par_ir::prim::BinOp;
 use par_ir::stack::deeper;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Prim, PrimOp, Span, Type, Var, Vars};
-use std::collections::HashMap;
 
 /// Passes strided slices on as what they are slices of.
 pub fn run(program: &mut Program) {
@@ -31,7 +31,8 @@ pub fn run(program: &mut Program) {
     }
     let functions: Vec<Signature> = program.funs.iter().map(|f| Signature::of(f, &plan)).collect();
     let vars = std::mem::take(&mut program.vars);
-    let mut s = Strides { vars, plan, functions: &functions, types: HashMap::new(), slices: HashMap::new() };
+    let mut s =
+        Strides { vars, plan, functions: &functions, types: HashMap::default(), slices: HashMap::default() };
     program.funs.iter_mut().zip(&functions).for_each(|(f, signature)| s.function(f, signature));
     program.vars = s.vars;
 }
@@ -149,7 +150,7 @@ impl Strides<'_> {
         *params = state.into_iter().zip(init).collect();
         if let LoopForm::While(cond) = form {
             self.body(cond);
-            let mut names = Subst::new();
+            let mut names = Subst::default();
             let slices = slices.refreshed_with(&mut self.vars, &mut names);
             cond.substitute(&names);
             slices.iter().flat_map(|s| &s.pat).for_each(|p| self.note_param(p));

@@ -13,10 +13,11 @@ use super::{Fuser, reads};
 use par_ir::core::{self, Body};
 use par_ir::cost::{Time, operators};
 use par_ir::flat::{After, Block, Kernel, KernelKind, Op, Out, Stm, Ty};
+use par_ir::hash::HashMap;
 use par_ir::tuning;
 use par_ir::ty::{Atom, Type, Var};
 use par_ir::visit::Code;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// Fuses scans with what follows them, from the top down.
 pub fn sweep(block: &mut Block, fuser: &mut Fuser) {
@@ -127,7 +128,7 @@ fn fuse(scan: &Stm, map: &Stm, fuser: &mut Fuser) -> Stm {
 
 /// Atoms stored at the position, by array.
 fn by_position(after: &After, scan: &Stm) -> HashMap<Var, Atom> {
-    let (mut found, mut at, mut result) = (HashMap::new(), 0, 0);
+    let (mut found, mut at, mut result) = (HashMap::default(), 0, 0);
     for out in &after.outs {
         if let Out::Elem(_) | Out::Own { .. } = out {
             found.insert(scan.pat[at].var, after.body.results[result]);

@@ -137,7 +137,7 @@ fn select(
     made: &Made,
     fuser: &mut Fuser,
 ) -> Body {
-    let mut subst = Subst::from([(first.pos, Atom::Var(pos))]);
+    let mut subst = Subst::from_iter([(first.pos, Atom::Var(pos))]);
     let stms = first.stms.refreshed_with(fuser.vars, &mut subst);
     let then = Body { stms, results: vec![first.result.substituted(&subst)] };
     let Some(second) = rest.next() else { return then };

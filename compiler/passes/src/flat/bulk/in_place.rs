@@ -18,11 +18,12 @@ use par_ir::access::{Access, Emit, Facts, Symbol};
 use par_ir::build::Host;
 use par_ir::core::{self, At, Body, Exp};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Space, Stm, Ty};
+use par_ir::hash::HashMap;
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::Code;
 use par_runtime::Prim;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// The code for the elements of `array`, made by statement `at`, instead of a read, and the statement that it replaces: if that is the
 /// only one that uses them, and puts one over another.
@@ -79,7 +80,7 @@ fn read_state(stm: &mut Stm, fuser: &mut Fuser) -> Option<Vec<Stm>> {
     let access = Access::of(k, &facts);
     let written = access.form(index);
     let is_written = |i: Atom| i == index || written.is_some() && access.form(i) == written;
-    let (mut others, mut instead) = (Vec::new(), HashMap::from([(index, (state, index))]));
+    let (mut others, mut instead) = (Vec::new(), HashMap::from_iter([(index, (state, index))]));
     let mut reads = 0;
     reads::for_each(&k.body, &mut |arr, i| {
         reads += usize::from(arr == dest);
@@ -113,7 +114,7 @@ fn copied(stm: &Stm, array: Var, i: Atom, made: &mut Vec<Stm>, fuser: &mut Fuser
     let facts = Facts::default();
     let access = Access::of(kernel, &facts);
     let (row, pos) = (fuser.vars.fresh_like(kernel.row), fuser.vars.fresh_like(kernel.pos));
-    let names = HashMap::from([(COLUMN, pos.into())]);
+    let names = HashMap::from_iter([(COLUMN, pos.into())]);
     let divisions = &BTreeSet::new();
     let mut code = Emit { vars: fuser.vars, divisions, names, stms: vec![], span: stm.span };
     let index = access.emit(&access.form(i)?, &mut code)?;

@@ -35,10 +35,11 @@ use par_ir::core::{self, Body, Exp};
 use par_ir::cost::{Time, operators};
 use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm};
+use par_ir::hash::HashMap;
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::{Code, Subst};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// Inlines what pays, from the top down.
 pub fn sweep(block: &mut Block, fuser: &mut Fuser) {
@@ -275,7 +276,7 @@ impl Element {
             if let Exp::Index(arr, is) = &stm.exp
                 && *arr == array
             {
-                let mut subst = Subst::from([(self.pos, is[0])]);
+                let mut subst = Subst::from_iter([(self.pos, is[0])]);
                 subst.extend(self.rows.iter().copied().zip(rows(is[0]).iter().map(|v| Atom::Var(*v))));
                 let prologue = self.prologue.refreshed_with(fuser.vars, &mut subst);
                 added.as_deref_mut().unwrap_or(&mut stms).extend(prologue);

@@ -36,9 +36,9 @@ mod users;
 
 use par_ir::access::Facts;
 use par_ir::flat::{Block, Kernel, Op, Param, Program, Stm};
+use par_ir::hash::HashMap;
 use par_ir::place::Places;
 use par_ir::{Var, Vars};
-use std::collections::HashMap;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
@@ -47,7 +47,7 @@ pub(crate) fn run(program: &mut Program) {
         same::Known::default().block(&mut f.body);
         let mut last = totals::Predecessors::default();
         last.note(&f.body);
-        let (facts, filled) = (Facts::default(), HashMap::new());
+        let (facts, filled) = (Facts::default(), HashMap::default());
         let mut fuser = Fuser { vars, places, last, facts, filled };
         fuser.note(&f.body);
         fuser.block(&mut f.body);

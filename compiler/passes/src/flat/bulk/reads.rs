@@ -3,11 +3,12 @@
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Out};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::numbering::{self, Key};
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::{Code, Subst};
+use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Calls `f` on every read in a body and the bodies in it.
 pub fn for_each(body: &Body, f: &mut dyn FnMut(Var, Atom)) {

@@ -99,7 +99,7 @@ fn reads_in_order(stm: &Stm, map: &Stm) -> bool {
 /// The operation over rows; after it, if it is a reduction, that of what the rows result in.
 fn fuse(map: &Stm, user: &Stm, fuser: &mut Fuser) -> Vec<Stm> {
     let (Op::Kernel(k), Op::Kernel(other)) = (&map.op, &user.op) else { unreachable!("both are kernels") };
-    let mut rest = other.body.substituted(&Subst::from([(other.pos, Atom::Var(k.pos))]));
+    let mut rest = other.body.substituted(&Subst::from_iter([(other.pos, Atom::Var(k.pos))]));
     let element = |arr: Var| map.pat.iter().position(|p| p.var == arr).map(|i| k.body.results[i]);
     reads::replace(&mut rest, &|arr, _| element(arr));
     let stms = [k.body.stms.clone(), rest.stms].concat();

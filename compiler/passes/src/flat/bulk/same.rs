@@ -9,10 +9,10 @@
 
 use par_ir::core::Exp;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Stm};
+use par_ir::hash::HashMap;
 use par_ir::prim::PrimOp;
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::{Code, Subst};
-use std::collections::HashMap;
 
 /// Facts of a block and those around it.
 #[derive(Default)]
@@ -35,7 +35,7 @@ impl Known {
     /// In a block and those in it.
     pub fn block(&mut self, block: &mut Block) {
         let before = self.added.len();
-        let mut names = Subst::new();
+        let mut names = Subst::default();
         let mut kept = Vec::with_capacity(block.stms.len());
         for mut stm in std::mem::take(&mut block.stms) {
             stm.substitute(&names);

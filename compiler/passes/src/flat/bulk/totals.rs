@@ -16,12 +16,12 @@ use super::{Fuser, after};
 use par_ir::cost::{Time, operators};
 use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Stm};
+use par_ir::hash::HashSet;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
 use par_runtime::Prim;
-use std::collections::HashSet;
 
 /// Host scalars that are one less than another.
 #[derive(Default)]

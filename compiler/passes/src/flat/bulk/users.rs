@@ -3,14 +3,14 @@
 use super::order::consumed;
 use par_ir::Var;
 use par_ir::flat::{Block, Param, Stm};
+use par_ir::hash::HashMap;
 use par_ir::visit::Code;
-use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The statements that use each variable, themselves or inside, by their places in the block, in order. Holds until the block changes.
 #[derive(Default)]
-pub struct Users(FxHashMap<Var, Vec<usize>>);
+pub struct Users(HashMap<Var, Vec<usize>>);
 
 impl Users {
     /// Users in a block. Work linear in its size.

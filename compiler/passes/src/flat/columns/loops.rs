@@ -18,11 +18,11 @@ use par_ir::alias::note_versions;
 use par_ir::build::Statements;
 use par_ir::core::{At, Body, Exp};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::{Atom, Var};
-use par_ir::visit::Code;
+use par_ir::visit::{Code, Subst};
 use par_runtime::Prim;
-use std::collections::{HashMap, HashSet};
 
 /// Gives replicated arrays that such loops update a row-major layout.
 pub(super) fn sweep(block: &mut Block, facts: &Facts, vars: &mut Vars) {
@@ -32,7 +32,7 @@ pub(super) fn sweep(block: &mut Block, facts: &Facts, vars: &mut Vars) {
         let size = block.stms[at + 1..].iter().find_map(|s| size_of_updated(s, array, &len, facts));
         let Some(size) = size else { continue };
         if let Some(readers) = Finder::new(block, size, facts, vars).readers(at, &[array]) {
-            readers.redirect(block, &HashMap::from([(array, array)]), facts, vars);
+            readers.redirect(block, &HashMap::from_iter([(array, array)]), facts, vars);
         }
     }
 }
@@ -92,7 +92,7 @@ impl InLoops {
         {
             return None;
         }
-        let mut versions = HashSet::from([array]);
+        let mut versions = HashSet::from_iter([array]);
         let state = |o: &Out| match o {
             Out::Own { dest, state } if *dest == array => Some(state.var),
             _ => None,
@@ -100,11 +100,11 @@ impl InLoops {
         let result = outs.iter().position(|o| state(o).is_some());
         versions.extend(outs.iter().filter_map(state));
         note_versions(&k.body, &mut versions);
-        let mut found = InLoops { result, versions, elements: HashMap::new() };
+        let mut found = InLoops { result, versions, elements: HashMap::default() };
         note_elements(
             &k.body,
             &Start { pos: k.pos, length: size.length, facts },
-            &mut HashSet::new(),
+            &mut HashSet::default(),
             &mut found.elements,
         );
         let uses = k.uses_of(array) - usize::from(result.is_some());
@@ -137,7 +137,7 @@ impl InLoops {
     pub(super) fn redirect(&self, k: &mut Kernel, (from, to): (Var, Var), columns: Atom, vars: &mut Vars) {
         let pos = k.pos.into();
         self.by_row(&mut k.body, (columns, pos), vars);
-        k.substitute(&[(from, to.into())].into());
+        k.substitute(&Subst::from_iter([(from, to.into())]));
         reads::simplify(k);
     }
 

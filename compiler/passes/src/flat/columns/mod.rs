@@ -107,7 +107,7 @@ impl<'k> ByColumn<'k> {
     /// Substitution for the kernel's variables of row, matrix and column.
     fn names(&self, code: &mut Statements, matrix: Option<Atom>, column: Atom, vars: &mut Vars) -> Subst {
         let (Some(groups), Some(matrix)) = (&self.groups, matrix) else {
-            return Subst::from([(self.kernel.row, column)]);
+            return Subst::from_iter([(self.kernel.row, column)]);
         };
         let first = code.arith("first", BinOp::Mul, matrix, self.columns, vars);
         let row = code.arith("row", BinOp::Add, first, column, vars);

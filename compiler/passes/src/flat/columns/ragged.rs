@@ -15,12 +15,12 @@ use par_ir::access::Facts;
 use par_ir::build::{Host, Statements};
 use par_ir::core;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm, Ty};
+use par_ir::hash::HashSet;
 use par_ir::loops::Loop;
 use par_ir::prim::BinOp;
 use par_ir::ty::{Atom, Dim, Type, Var};
 use par_ir::visit::Code;
 use par_runtime::Prim;
-use std::collections::HashSet;
 
 /// Replaces reductions of a block.
 pub(super) fn sweep(block: &mut Block, facts: &Facts, vars: &mut Vars) {
@@ -84,7 +84,7 @@ fn by_columns(stm: &Stm, facts: &Facts, vars: &mut Vars) -> Option<Vec<Stm>> {
 
 /// Statements that are invariant in a row, and the others.
 fn split(stms: Vec<core::Stm>, pos: Var) -> (Vec<core::Stm>, Vec<core::Stm>) {
-    let mut of_position = HashSet::from([pos]);
+    let mut of_position = HashSet::from_iter([pos]);
     stms.into_iter().partition(|s| {
         let differs = s.free().iter().any(|v| of_position.contains(v));
         of_position.extend(s.pat.iter().map(|p| p.var).filter(|_| differs));

@@ -15,11 +15,11 @@ use par_ir::access::{Access, Extent, Facts, Form, Symbol};
 use par_ir::build::Statements;
 use par_ir::core::{self, Exp};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Stm};
+use par_ir::hash::HashMap;
 use par_ir::prim::BinOp;
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::Code;
-use std::collections::HashMap;
 
 /// The consumers of a statement's results: maps over rows that read at their own position, kernels that will go along columns, and loops
 /// along columns.
@@ -66,7 +66,7 @@ impl Readers {
                         found.redirect(k, (*array, arrays[array]), self.size.columns, vars);
                         let made = found.result.map(|i| block.stms[*reader].pat[i].var);
                         if let (Some(v), Some(next)) = (made, next) {
-                            next.redirect(block, &HashMap::from([(v, v)]), facts, vars);
+                            next.redirect(block, &HashMap::from_iter([(v, v)]), facts, vars);
                         }
                     }
                 }
@@ -207,7 +207,7 @@ fn read_by_column(k: &mut Kernel, arrays: &HashMap<Var, Var>, size: Size, vars: 
     let (p, c) = in_matrix(&mut code, size.count.is_some(), (k.row.into(), size.columns), vars);
     let at = size.by_row(&mut code, (p, i, c), vars);
     for (by_column, by_row) in arrays {
-        reads::redirect(&mut k.body, *by_column, &HashMap::from([(k.pos.into(), (*by_row, at))]));
+        reads::redirect(&mut k.body, *by_column, &HashMap::from_iter([(k.pos.into(), (*by_row, at))]));
     }
     k.body.stms.splice(0..0, code.stms);
     reads::simplify(k);
@@ -218,7 +218,7 @@ fn read_by_row(stm: &mut Stm, arrays: &HashMap<Var, Var>) {
     let Op::Kernel(k) = &mut stm.op else { return };
     let pos = Atom::Var(k.pos);
     for (by_column, by_row) in arrays {
-        let mut instead = HashMap::new();
+        let mut instead = HashMap::default();
         reads::for_each(&k.body, &mut |_, i| _ = instead.insert(i, (*by_row, pos)));
         reads::redirect(&mut k.body, *by_column, &instead);
     }

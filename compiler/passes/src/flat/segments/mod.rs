@@ -61,11 +61,11 @@ fn versions(b: &mut Block, ids: &Ids, vars: &mut Vars) -> Option<usize> {
     }
     let results = needed_after(b, &region, end);
     let made = starts::Starts::new(b, ids, vars);
-    let mut subst = Subst::new();
+    let mut subst = Subst::default();
     let copy = region.refreshed_with(vars, &mut subst);
     let then = rows::convert(copy, &b.stms[..ids.scatter], &subst, ids, &made, vars)?;
     let then_results = results.iter().map(|p| subst[&p.var]).collect();
-    let mut subst = Subst::new();
+    let mut subst = Subst::default();
     let other = region.refreshed_with(vars, &mut subst);
     let other_results = results.iter().map(|p| subst[&p.var]).collect();
     let op = Op::If {

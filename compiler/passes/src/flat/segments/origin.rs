@@ -4,10 +4,10 @@
 
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::flat::{self, Op};
+use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, CmpOp, PrimOp, UnOp};
 use par_ir::ty::{Atom, Var};
 use par_runtime::Prim;
-use std::collections::HashMap;
 
 /// Scalars of a kernel, and of the host, by what they are computed from.
 pub struct Origins<'k> {
@@ -31,7 +31,7 @@ impl<'k> Origins<'k> {
         body: &'k Body,
         host: &'k [&'k flat::Stm],
     ) -> Origins<'k> {
-        let mut origins = Origins { ids, flags, pos, n, stms: HashMap::new(), host };
+        let mut origins = Origins { ids, flags, pos, n, stms: HashMap::default(), host };
         origins.note(body);
         origins
     }

@@ -18,11 +18,11 @@ use crate::flat::bulk::reads;
 use par_ir::core::{Body, Exp, Lambda, Param, Stm as ScalarStm};
 use par_ir::effects::Effects;
 use par_ir::flat::{self, After, Kernel, KernelKind, Op, Out, Space, Stm, Ty};
+use par_ir::hash::HashSet;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::{Code, Subst};
 use par_runtime::Prim;
-use std::collections::HashSet;
 
 /// The statements of the region for the case that there are rows, if that changes any kernel. `subst` has their names.
 pub fn convert(
@@ -43,8 +43,17 @@ pub fn convert(
     let by_row = by_row(&host, ids.k);
     let numbers = made.numbers;
     let flags = ids.flags.iter().map(|v| subst.get(v).and_then(|a| a.var()).unwrap_or(*v)).collect();
-    let mut rows =
-        Rows { array, flags, n: ids.n, k: ids.k, space, numbers, by_row, by_element: HashSet::new(), vars };
+    let mut rows = Rows {
+        array,
+        flags,
+        n: ids.n,
+        k: ids.k,
+        space,
+        numbers,
+        by_row,
+        by_element: HashSet::default(),
+        vars,
+    };
     let mut any = false;
     for stm in &region {
         let new = match &stm.op {
@@ -64,7 +73,7 @@ pub fn convert(
 
 /// Arrays with an element for each row number.
 fn by_row(host: &[&Stm], k: Atom) -> HashSet<Var> {
-    let mut found = HashSet::new();
+    let mut found = HashSet::default();
     for stm in host {
         let all = match &stm.op {
             Op::Kernel(kernel) if kernel.space == Space::flat(k) => match &kernel.kind {
@@ -189,9 +198,9 @@ impl Rows<'_> {
         let mut hoist = Hoist {
             rows: self,
             number: number.into(),
-            by_row: HashSet::from([number, k.row]),
-            bound: HashSet::from([k.pos, k.innermost()]),
-            holds: HashSet::new(),
+            by_row: HashSet::from_iter([number, k.row]),
+            bound: HashSet::from_iter([k.pos, k.innermost()]),
+            holds: HashSet::default(),
             may_read: true,
             prologue: std::mem::take(&mut k.prologue),
         };

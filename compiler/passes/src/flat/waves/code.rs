@@ -34,7 +34,7 @@ struct Coder<'w, 's> {
 
 impl Coder<'_, '_> {
     fn of_wave(&mut self, q: Atom) -> OfWave {
-        let mut names = Subst::from([(self.wave.index, q)]);
+        let mut names = Subst::from_iter([(self.wave.index, q)]);
         let mut holds = Vec::new();
         for stm in &self.wave.host {
             match &stm.op {

@@ -133,7 +133,7 @@ impl Wave<'_> {
 
     /// A copy of the original statement that starts from this array.
     fn from(&self, stm: &Stm, array: Atom, vars: &mut Vars) -> Block {
-        let again = stm.refreshed_with(vars, &mut Subst::from([(self.initial, array)]));
+        let again = stm.refreshed_with(vars, &mut Subst::from_iter([(self.initial, array)]));
         Block { results: vec![again.pat[0].var.into()], stms: vec![again] }
     }
 

@@ -6,10 +6,10 @@
 
 use par_ir::build::Statements;
 use par_ir::core::{Body, Exp, Param};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::stack::deeper;
 use par_ir::{Atom, Dim, Prim, Scalar, Span, Type, Var, Vars};
-use std::collections::{HashMap, HashSet};
 
 /// A number, and the scope that computes it: 0 is before the loop.
 pub(super) type Known = (usize, Atom);
@@ -56,11 +56,11 @@ impl<'a> Values<'a> {
             vars,
             inside,
             types,
-            own_types: HashMap::new(),
-            defs: HashMap::new(),
-            known: HashMap::new(),
-            bounds: HashMap::new(),
-            rows: HashMap::new(),
+            own_types: HashMap::default(),
+            defs: HashMap::default(),
+            known: HashMap::default(),
+            bounds: HashMap::default(),
+            rows: HashMap::default(),
             scopes,
         }
     }

@@ -25,9 +25,9 @@ mod sizes;
 mod thread;
 
 use par_ir::core::{Exp, Stm};
+use par_ir::hash::HashMap;
 use par_ir::inplace::InPlace;
 use par_ir::{Type, Var, Vars};
-use std::collections::HashMap;
 
 pub(crate) use sizes::Sizes;
 

@@ -6,9 +6,9 @@
 
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::growth::Ran;
+use par_ir::hash::HashMap;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Type, Var, Vars};
-use std::collections::HashMap;
 
 /// Sizes among the state of a loop, each with what it is at first; none if one of them may grow.
 pub(super) fn sizes(
@@ -16,7 +16,7 @@ pub(super) fn sizes(
     body: &Body,
     types: &HashMap<Var, Type>,
 ) -> Option<HashMap<Var, Atom>> {
-    let mut sizes = HashMap::new();
+    let mut sizes = HashMap::default();
     for ty in params.iter().map(|(p, _)| &p.ty) {
         for (i, d) in ty.dims.iter().enumerate() {
             let Dim::Size(Atom::Var(v)) = d else { continue };

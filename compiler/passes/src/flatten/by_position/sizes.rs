@@ -15,12 +15,12 @@ use super::super::versions::is_componentwise;
 use super::known::{Def, Known, Values};
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::cost::time;
+use par_ir::hash::HashMap;
 use par_ir::loops::Loop;
 use par_ir::prim::BinOp;
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, Type, Var, Vars, tuning};
-use std::collections::HashMap;
 
 /// Sizes and work of a loop, known before it runs.
 pub struct Sizes {

@@ -3,10 +3,11 @@
 use super::generate::Generated;
 use par_ir::build::Statements;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::hash::HashMap;
 use par_ir::stack::deeper;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Type, Var, Vars};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 struct Threader<'v> {
     vars: &'v mut Vars,

@@ -91,7 +91,7 @@ impl Reverse {
             let (scope, ()) = self.inside(lo.depth(), shared.iter().copied(), |rev| {
                 rev.scope().adjoints = before.clone();
                 rev.tape = frame;
-                let body = rev.copy(lo, arm, &mut Subst::new());
+                let body = rev.copy(lo, arm, &mut Subst::default());
                 let steps = rev.forward(lo, body.stms)?;
                 for (a, d) in body.results.iter().zip(adjoints) {
                     if let Some(d) = d {

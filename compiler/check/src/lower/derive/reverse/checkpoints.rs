@@ -52,7 +52,7 @@ impl Reverse {
         let (size, count) = lo.strip_sizes(n, around);
         let (block, (strip, params, results)) = lo.in_block(|lo| {
             let strip = lo.fresh("strip", Type::I64);
-            let mut subst = Subst::new();
+            let mut subst = Subst::default();
             let params = self.state_again(lo, l.params.iter().map(|(p, _)| p), &mut subst);
             let (first, bound) = lo.strip_bounds(n, size, strip.into());
             let inits = params.iter().map(|p| p.var.into()).collect();
@@ -80,7 +80,7 @@ impl Reverse {
         around: u32,
     ) -> R<Vec<Param>> {
         let (block, (index, params, results)) = lo.in_block(|lo| {
-            let mut subst = Subst::new();
+            let mut subst = Subst::default();
             let params = self.state_again(lo, l.params.iter().map(|(p, _)| p), &mut subst);
             let index = lo.fresh("i", Type::I64);
             if let LoopForm::For { index: old, prim, .. } = &l.form {
@@ -92,7 +92,7 @@ impl Reverse {
             Ok((index, params, body.results))
         })?;
         self.around.insert(index, around);
-        let made = self.state_again(lo, pat.iter(), &mut Subst::new());
+        let made = self.state_again(lo, pat.iter(), &mut Subst::default());
         let form = LoopForm::For { index, prim: Prim::I64, bound };
         let params = params.into_iter().zip(inits).collect();
         lo.push(made.clone(), Exp::Loop { params, form, body: Body { stms: block.stms, results } });

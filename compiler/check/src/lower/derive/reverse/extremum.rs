@@ -72,7 +72,7 @@ fn join(lo: &mut Lower, map: Stm, reduce: &mut Exp) {
     let (Exp::Map { inputs: rows, lam: f, .. }, Exp::Reduce { inputs, lam, .. }) = (map.exp, reduce) else {
         unreachable!("as `producer` found them")
     };
-    let mut subst = Subst::new();
+    let mut subst = Subst::default();
     let (mut all, mut params) = (rows, f.params);
     for (v, p) in inputs.iter().zip(std::mem::take(&mut lam.params)) {
         match map.pat.iter().position(|q| q.var == *v) {
@@ -117,7 +117,7 @@ impl Reverse {
             return Ok(None);
         }
         let number = lo.in_block(|lo| Ok(lo.param("i", Type::I64)))?.1;
-        let mut lam = lo.in_block(|lo| Ok(self.copy(lo, lam, &mut Subst::new())))?.1;
+        let mut lam = lo.in_block(|lo| Ok(self.copy(lo, lam, &mut Subst::default())))?.1;
         lam.body.results.push(number.var.into());
         lam.ret.push(Type::I64);
         lam.params.push(number);

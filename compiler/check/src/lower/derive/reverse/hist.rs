@@ -108,7 +108,7 @@ impl Reverse {
         })?;
         let first = lo.leaf_var(first.leaves()[0].0)?;
         let (_, (mut lam, place)) = lo.in_block(|lo| {
-            let lam = self.copy(lo, rows.lam, &mut Subst::new());
+            let lam = self.copy(lo, rows.lam, &mut Subst::default());
             Ok((lam, lo.param("i", Type::I64)))
         })?;
         let (block, maker) = lo.resume(super::super::super::build::Block::default(), |lo| {
@@ -206,7 +206,7 @@ impl Reverse {
 
     /// The element of each update; those outside have `m`.
     fn places_of(&mut self, lo: &mut Lower, rows: &Rows, m: Atom) -> R<Var> {
-        let (_, mut lam) = lo.in_block(|lo| Ok(self.copy(lo, rows.lam, &mut Subst::new())))?;
+        let (_, mut lam) = lo.in_block(|lo| Ok(self.copy(lo, rows.lam, &mut Subst::default())))?;
         let block = lo.resume(super::super::super::build::Block::default(), |lo| {
             let (at, inside) = lo.clamped(lam.body.results[0], m);
             lo.select(Prim::I64, inside, at, m)
@@ -278,7 +278,7 @@ impl Reverse {
 fn segmented(rev: &mut Reverse, lo: &mut Lower, op: &Lambda, neutral: &[Atom]) -> R<(Lambda, Vec<Atom>)> {
     let k = neutral.len();
     let (_, (mut op, f, g)) = lo.in_block(|lo| {
-        let mut op = rev.copy(lo, op, &mut Subst::new());
+        let mut op = rev.copy(lo, op, &mut Subst::default());
         let [f, g] = ["f", "g"].map(|name| lo.param(name, Type::BOOL));
         let vars = (f.var, g.var);
         op.params.insert(k, g);

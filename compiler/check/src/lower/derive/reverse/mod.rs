@@ -52,10 +52,11 @@ use super::super::{Lower, R};
 use super::{DIRECTION, Placed};
 pub(super) use given::Given;
 use par_ir::core::Exp;
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::visit::Subst;
 use par_ir::{Atom, Prim, Scalar, Type, Var};
 use par_syntax::diagnostic::Diagnostic;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 /// Adjoints, and what depends on the argument.
 #[derive(Default)]

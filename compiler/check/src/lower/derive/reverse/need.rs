@@ -1,13 +1,13 @@
 //! Results of calls whose values the sweep backward needs. Of data that is only moved it needs the sizes.
 
 use par_ir::core::{At, Body, Exp};
+use par_ir::hash::HashSet;
 use par_ir::visit::Code;
 use par_ir::{Atom, Var};
-use std::collections::HashSet;
 
 /// The variables of a function's body whose values are needed. Its results are not, by themselves.
 pub(super) fn needed(body: &Body) -> HashSet<Var> {
-    let mut found = HashSet::new();
+    let mut found = HashSet::default();
     walk(body, &[], &mut found);
     found
 }

@@ -110,7 +110,7 @@ impl Reverse {
 
     /// Runs an operator forward.
     pub(super) fn applied(&mut self, lo: &mut Lower, op: &Lambda, a: &[Atom], b: &[Atom]) -> R<Applied> {
-        let mut subst = Subst::new();
+        let mut subst = Subst::default();
         let mut operands = Vec::new();
         for (p, a) in op.params.iter().zip(a.iter().chain(b)) {
             let copy = lo.emit("x", p.ty.clone(), Exp::Atom(*a));
@@ -151,7 +151,7 @@ impl Reverse {
     /// The first `k` results of an operator's function for all rows.
     pub(super) fn evaluated(&mut self, lo: &mut Lower, rows: &Rows, k: usize) -> R<Vec<Var>> {
         let (block, lam) = lo.in_block(|lo| {
-            let mut lam = self.copy(lo, rows.lam, &mut Subst::new());
+            let mut lam = self.copy(lo, rows.lam, &mut Subst::default());
             lam.body.results.truncate(k);
             lam.ret.truncate(k);
             Ok(lam)
@@ -176,7 +176,7 @@ impl Reverse {
         exclusive: bool,
     ) -> R<Vec<Var>> {
         let lam = lo.identity_of(&op.ret)?;
-        let (_, op) = lo.in_block(|lo| Ok(self.copy(lo, op, &mut Subst::new())))?;
+        let (_, op) = lo.in_block(|lo| Ok(self.copy(lo, op, &mut Subst::default())))?;
         let size = vec![Dim::Size(width)];
         let pat: Vec<Param> =
             op.ret.iter().map(|ty| lo.param("x", Type::array(size.clone(), ty.prim()))).collect();

@@ -30,11 +30,11 @@ use super::super::{Mode, is_float};
 use super::need::needed;
 use super::{Lower, R};
 use par_ir::core::{Body, Exp, FunId, Lambda, LoopForm, Param, Stm};
+use par_ir::hash::HashSet;
 use par_ir::prim::{CmpOp, SpecialOp};
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Type, Var};
 use par_syntax::diagnostic::Diagnostic;
-use std::collections::HashSet;
 
 /// The type of the numbers on a tape.
 pub(super) const ON_TAPE: Prim = Prim::F64;

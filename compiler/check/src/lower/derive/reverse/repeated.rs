@@ -5,8 +5,8 @@ use super::{Lower, Reverse};
 use par_ir::Var;
 use par_ir::core::Stm;
 use par_ir::effects::Effects;
+use par_ir::hash::HashSet;
 use par_ir::visit::Code;
-use std::collections::HashSet;
 
 impl Reverse {
     /// Removes, of the statements of the innermost block from `start` on, maps that are run again, and what only depends on them. Of the
@@ -15,7 +15,7 @@ impl Reverse {
         let Some(block) = lo.scope.blocks.last_mut() else { return };
         let repeats = |s: &Stm| s.pat.iter().any(|p| self.repeated.contains(&p.var)) && !s.may_show();
         let mut used: HashSet<Var> = results.iter().copied().collect();
-        let mut unused: HashSet<Var> = HashSet::new();
+        let mut unused: HashSet<Var> = HashSet::default();
         for stm in block.stms[start..].iter().rev() {
             let is_used = stm.pat.iter().any(|p| used.contains(&p.var));
             if is_used || stm.has_effect() && !repeats(stm) {
@@ -25,7 +25,7 @@ impl Reverse {
             }
         }
         // What is computed without them may be found again by its key.
-        let mut removed: HashSet<Var> = HashSet::new();
+        let mut removed: HashSet<Var> = HashSet::default();
         let mut number = 0;
         block.stms.retain(|stm| {
             number += 1;

@@ -16,8 +16,9 @@ use super::super::is_float;
 use super::accumulators::Sums;
 use super::{Along, Element, List, Lower, Parts, R, Reverse};
 use par_ir::core::{Body, Exp, FunId, LoopForm, Param, Stm};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::{Atom, Dim, Prim, Type, Var};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 /// Place of an array in another one.
 #[derive(Clone, Copy)]

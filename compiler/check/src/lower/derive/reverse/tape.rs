@@ -119,7 +119,7 @@ impl Reverse {
         let arrays: Vec<usize> =
             (0..params.len()).filter(|i| varying[*i] && !params[*i].0.ty.is_scalar()).collect();
         let extra = vec![(Type::I64, Atom::i64(0)); 1 + arrays.len()];
-        let mut subst = Subst::new();
+        let mut subst = Subst::default();
         let mut copies = Vec::new();
         for p in pat {
             let copy = lo.param("last", p.ty.substituted(&subst));
@@ -157,7 +157,7 @@ impl Reverse {
         step: &mut dyn FnMut(&mut Lower<'p>, &Iteration) -> R<Vec<Atom>>,
     ) -> R<Vec<Var>> {
         let Extended { params, form, body, extra, updates } = all;
-        let mut subst = Subst::new();
+        let mut subst = Subst::default();
         let (block, (state, more, results)) = lo.in_block(|lo| {
             let state = self.state_again(lo, params.iter().map(|(p, _)| p), &mut subst);
             let more: Vec<Param> = extra.iter().map(|(ty, _)| lo.param("tape", ty.clone())).collect();
@@ -264,7 +264,7 @@ impl Tape {
         i: Atom,
         after: &[Param],
     ) -> R<(Vec<Var>, Subst)> {
-        let (mut state, mut subst) = (Vec::new(), Subst::new());
+        let (mut state, mut subst) = (Vec::new(), Subst::default());
         let mut after = after.iter();
         for ((p, _), column) in params.iter().zip(&self.columns) {
             let ty = p.ty.substituted(&subst);

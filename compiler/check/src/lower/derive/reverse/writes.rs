@@ -57,7 +57,7 @@ impl Reverse {
     fn writers(&mut self, lo: &mut Lower, rows: &Rows, m: Atom) -> R<Var> {
         let places = lo.iota(rows.width);
         let (_, (row, mut lam)) =
-            lo.in_block(|lo| Ok((lo.param("i", Type::I64), self.copy(lo, rows.lam, &mut Subst::new()))))?;
+            lo.in_block(|lo| Ok((lo.param("i", Type::I64), self.copy(lo, rows.lam, &mut Subst::default()))))?;
         lam.body.results = vec![lam.body.results[0], row.var.into()];
         lam.ret = vec![Type::I64, Type::I64];
         lam.params.push(row);

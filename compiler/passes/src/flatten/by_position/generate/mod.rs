@@ -8,10 +8,10 @@ mod operators;
 use par_ir::alias::updated_by;
 use par_ir::build::Statements;
 use par_ir::core::{At, Body, Exp, LoopForm, Param, Repeat, Stm};
+use par_ir::hash::{HashMap, HashSet};
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Type, Var, Vars};
-use std::collections::{HashMap, HashSet};
 
 /// A loop whose body writes to buffers.
 pub(super) struct Generated {
@@ -77,9 +77,9 @@ pub(super) fn generate(
     let Exp::Loop { params, form, body } = &stm.exp else { return None };
     let inside = [stm].into_iter().flat_map(|s| s.bound()).collect();
     let (buffers, caps) = (Vec::new(), Vec::new());
-    let (names, types) = (HashMap::new(), HashMap::new());
-    let (owned, regions) = (HashMap::new(), HashMap::new());
-    let stale = if copies { stale_views(body) } else { HashSet::new() };
+    let (names, types) = (HashMap::default(), HashMap::default());
+    let (owned, regions) = (HashMap::default(), HashMap::default());
+    let stale = if copies { stale_views(body) } else { HashSet::default() };
     let mut g = Generator {
         vars,
         inside,
@@ -325,7 +325,7 @@ impl Generator<'_> {
 
 /// Rows and slices that are used by an update, or after one.
 fn stale_views(body: &Body) -> HashSet<Var> {
-    let mut found = HashSet::new();
+    let mut found = HashSet::default();
     for (i, stm) in body.stms.iter().enumerate() {
         if matches!(stm.exp, Exp::Index(..) | Exp::Slice { .. }) && !stm.pat[0].ty.is_scalar() {
             let updates = |s: &Stm| {
