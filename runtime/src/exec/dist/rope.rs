@@ -1,7 +1,6 @@
 //! Ropes. Their arrays are in the window of each rank, small ones whole, others distributed.
 
 use super::{Dist, Shared, even_cuts, lost, overlap};
-use crate::array::Array;
 use crate::check::{RuntimeError, Span};
 use crate::exec::device::Held;
 use crate::exec::{Run, out_of_memory};
