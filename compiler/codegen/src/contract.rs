@@ -53,7 +53,7 @@ fn ends_in_loop(stms: &[Stm]) -> bool {
     stms.last().is_some_and(|s| matches!(s.exp, Exp::Loop { .. }))
 }
 
-/// Where the elements come from that a kernel only copies, row by row, if that is far apart.
+/// Source array of a kernel that only copies elements and reads with stride 1 from row to row, as a transposition does. `None`: the kernel is another one.
 pub fn transposition(kernel: &Kernel, captures: &[Var]) -> Option<Factor> {
     let KernelKind::Map(outs) = &kernel.kind else { return None };
     let ([Out::Elem(_)], Some((_, Dim::Size(_)))) = (outs.as_slice(), kernel.space.as_rows()) else {
@@ -86,7 +86,7 @@ fn operator(op: BinOp) -> Option<Combine> {
 /// A kernel with the dimensions of its results first: batches, rows, columns.
 struct Finder<'k> {
     access: Access<'k>,
-    /// How many dimensions the results have.
+    /// Number of dimensions of the results.
     results: usize,
     captures: &'k [Var],
 }

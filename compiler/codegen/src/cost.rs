@@ -1,4 +1,4 @@
-//! How much work a kernel does per element, roughly: it decides when a second thread pays, and how finely a space is cut.
+//! Estimated work of a kernel per element: it decides when a second thread pays, and how finely a space is cut.
 
 use par_ir::core::{Body, Exp, LoopForm, Stm};
 use par_ir::flat::Kernel;

@@ -36,7 +36,7 @@ pub struct Selector {
     pub values: Vec<Scalar>,
 }
 
-/// How a kernel partitions its elements.
+/// Partition of a kernel's elements into classes.
 pub struct Classes {
     /// Numbers that an element's class depends on.
     pub selectors: Vec<Selector>,
@@ -127,7 +127,7 @@ fn masked(stm: &Stm) -> Option<Selector> {
     Some(Selector { var: stm.pat[0].var, values })
 }
 
-/// Where the elements go for given values of the selectors: behind so many of a component, or nowhere.
+/// Destination of the elements with fixed values of the selectors: the component that numbers them, and the index of the first. `None`: they are dropped.
 type Place = Option<(usize, Form)>;
 
 struct Finder<'k> {

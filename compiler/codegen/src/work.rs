@@ -26,7 +26,7 @@ pub fn of_kernel(kernel: &Kernel) -> Work {
     }
 }
 
-/// How many elements are written, whatever the data.
+/// Number of elements written per position whatever the data: those of `Elem` and `Row` outputs.
 fn elems(outs: &[Out]) -> usize {
     outs.iter().filter(|o| matches!(o, Out::Elem(_) | Out::Row(..))).map(Out::results).sum()
 }

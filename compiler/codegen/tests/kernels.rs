@@ -375,8 +375,8 @@ fn maps_on_vectors() {
     }
 }
 
-/// Where the recursion of a called function may end at once, the caller asks before it calls: `fib` asks for the first of its two
-/// calls (the second is like it), the kernel for its own.
+/// Callers test the base case of a recursive function before they call it: `fib` before each of its two calls, the kernel before
+/// its own.
 #[test]
 fn ends_of_recursion_are_found_before_calls() {
     let text = "local fun fib@0 (n_1: i64) -> (r_2: i64)

@@ -11,7 +11,7 @@ use par_runtime::{Prim, Scalar, Span};
 pub struct Statements {
     /// So far.
     pub stms: Vec<Stm>,
-    /// Where in the source they come from.
+    /// Source place of the statements.
     pub span: Span,
 }
 

@@ -88,7 +88,7 @@ impl Clone for Body {
 pub struct Stm {
     pub pat: Vec<Param>,
     pub exp: Exp,
-    /// Where in the source this came from; for code inlined from the standard library, the user's call.
+    /// Source place; of code inlined from the standard library, that of the user's call.
     pub span: Span,
 }
 
@@ -128,7 +128,7 @@ impl Lambda {
     }
 }
 
-/// How a parallel operator works on its rows.
+/// Schedule of the rows of a parallel operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Schedule {
     /// All together, fused with other operators as is best.
@@ -176,7 +176,7 @@ pub enum Exp {
     /// Shows a value, given in the columns of its type. Binds nothing. Like a check it is never removed; it is not
     /// scalar code, so what it stands in is flattened, and it shows the values of all rows of a map together.
     Trace {
-        /// Where it stands in the source, and its tag.
+        /// Its source place, and its tag.
         label: String,
         /// The type of what is shown.
         ty: ValueType,
@@ -197,7 +197,7 @@ pub enum Exp {
     Loop {
         /// State and its initial values.
         params: Vec<(Param, Atom)>,
-        /// How often.
+        /// Counter and bound, or condition.
         form: LoopForm,
         /// One iteration.
         body: Body,
@@ -400,13 +400,13 @@ pub type Rows<'r> = (Atom, &'r [Var], &'r Lambda);
 pub struct Repeat<'l> {
     /// The state, with its values before the first iteration.
     pub params: &'l [(Param, Atom)],
-    /// How often.
+    /// Counter and bound, or condition.
     pub form: &'l LoopForm,
     /// The next state.
     pub body: &'l Body,
 }
 
-/// How a loop repeats.
+/// Form of a loop: counted, or with a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoopForm {
     /// `for index < bound`; both of integer type `prim`.

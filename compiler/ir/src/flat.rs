@@ -50,7 +50,7 @@ pub struct Program {
     /// before which come the versions of its last parameters, if it updates them. `Call`s in kernels and in these refer to this list.
     pub locals: Vec<crate::core::Fun>,
     pub vars: Vars,
-    /// Where statements come from; not printed.
+    /// Source places of the statements; not printed.
     pub places: Places,
 }
 
@@ -227,7 +227,7 @@ pub enum Op {
     },
     /// Shows a value, given in the columns of its type.
     Trace {
-        /// Where it stands in the source, and its tag.
+        /// Its source place, and its tag.
         label: String,
         /// The type of what is shown.
         ty: ValueType,
@@ -318,7 +318,7 @@ pub enum Op {
         rope: Var,
         /// A rope of `i64`s.
         starts: Var,
-        /// How many elements are needed at most.
+        /// Estimated number of elements that are needed.
         weight: Atom,
     },
     /// Every row's numbers in ascending order, every NaN behind all others. Binds them, and what came with each, in that order; equal numbers
@@ -346,7 +346,7 @@ pub enum Op {
     Loop {
         /// State and its initial values.
         params: Vec<(Param, Atom)>,
-        /// How often.
+        /// Counter and bound, or condition.
         form: LoopForm,
         /// One iteration: the next values.
         body: Block,
@@ -370,7 +370,7 @@ pub enum Op {
     Call(FunId, Vec<Atom>),
 }
 
-/// How a host loop repeats.
+/// Form of a host loop: counted, or with a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoopForm {
     /// `for index < bound`, of integer type `prim`.
@@ -544,7 +544,7 @@ pub enum Out {
 }
 
 impl Out {
-    /// How many results it consumes.
+    /// Number of results that it consumes.
     pub fn results(&self) -> usize {
         match self {
             Out::Elem(_) | Out::Own { .. } => 1,
@@ -553,7 +553,7 @@ impl Out {
         }
     }
 
-    /// How many arrays it binds.
+    /// Number of arrays that it binds.
     pub fn arrays(&self) -> usize {
         if let Out::Scatter(dests) = self { dests.len() } else { 1 }
     }

@@ -204,7 +204,7 @@ impl InPlace {
         Ok(())
     }
 
-    /// Which buffer each array among the results is the latest version of.
+    /// Buffer of each result, whose latest version it is; `None` for scalars. Refuses other arrays, and two results with one buffer.
     fn results(&self, pat: &[Param], results: &[Atom]) -> Result<Vec<Option<usize>>, Refusal> {
         let mut buffers = Vec::new();
         for (p, a) in pat.iter().zip(results) {

@@ -1,4 +1,4 @@
-//! Where the statements of FLAT come from: the constructs of the source around each, and what was fused to make it.
+//! Source places of FLAT statements: the constructs of the source around each, and the constructs that were fused to make it.
 //!
 //! ```text
 //! map (\row -> sum (map f row)) rows       the reduction's place: reduce (with map f), inside map, inside main
@@ -120,7 +120,7 @@ fn own(stm: &Stm) -> Part {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct PlaceId(u32);
 
-/// Where a statement comes from.
+/// Source place of a statement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Place {
     /// The construct around it.

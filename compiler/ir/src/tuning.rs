@@ -1,6 +1,6 @@
 //! Tuning constants of passes and code generation, each with the reason for its value.
 //!
-//! Where no measurement is named, none was recorded: the value is a guess that has done no harm.
+//! A constant without a measurement has none on record: its value is a guess that has done no harm.
 
 // Versions, chosen at run time (`passes/flatten`). They can be measured for a program by `par tune`.
 
@@ -263,7 +263,7 @@ pub const LANES_REGISTERS_STRAIGHT: usize = 24;
 /// Scalars of lanes, like indices of elements that are read one by one, that straight code holds at the same time without being slower
 /// than on fewer lanes: anti-diagonals of a matrix took twice the time with three in each of 16 lanes, and as long with 8 as with 4.
 pub const LANES_APART: usize = 32;
-/// What gathering the element of a lane costs, if indices are in vectors.
+/// Cost of gathering the element of a lane, with indices in vectors.
 pub const LANES_GATHER: usize = 3;
 /// The same where the processor has no gathers: indices leave vectors, and elements enter them, one by one.
 pub const LANES_LOADS: usize = 4;

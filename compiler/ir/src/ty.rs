@@ -58,7 +58,7 @@ impl Vars {
         self.names.get(v.0 as usize).map_or("v", String::as_str)
     }
 
-    /// How many variables there are: all ids are below.
+    /// Number of variables: all ids are below it.
     pub fn len(&self) -> usize {
         self.names.len()
     }

@@ -125,7 +125,7 @@ pub trait Code: Clone {
         found
     }
 
-    /// How often `v` is used inside.
+    /// Number of uses of `v` inside.
     fn uses_of(&self, v: Var) -> usize {
         let mut n = 0;
         self.walk(&mut |site| n += usize::from(site == Site::Use(Atom::Var(v))));

@@ -1,4 +1,4 @@
-//! Where statements of FLAT come from: the construct, what was fused into it, the constructs around it.
+//! Source places of FLAT statements: the construct, the constructs fused into it, the constructs around it.
 
 #[path = "common/flat.rs"]
 mod flat;

@@ -17,7 +17,7 @@ pub struct Exits {
     pub error: Word,
     /// Address of the cancellation flag.
     pub cancel: Word,
-    /// Where to go if a check fails, if it is not reported here.
+    /// Target block of a failed check in code that does not report the failure itself.
     pub escape: Option<Block>,
     /// Leaves the function because of cancellation, once something may.
     pub stop: Option<Block>,

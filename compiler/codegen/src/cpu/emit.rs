@@ -41,7 +41,7 @@ pub trait Iteration<E>: FnOnce(&mut E, Value, &[Value]) -> Result<Values> {}
 
 impl<E, F: FnOnce(&mut E, Value, &[Value]) -> Result<Values>> Iteration<E> for F {}
 
-/// Where an array starts, and its element type.
+/// Base address of an array, and its element type.
 #[derive(Clone, Copy)]
 pub struct Base {
     pub address: Value,
@@ -51,7 +51,7 @@ pub struct Base {
 }
 
 impl Base {
-    /// How it is read.
+    /// Memory flags of its loads.
     pub fn flags(&self) -> MemFlagsData {
         if self.changes { output() } else { input() }
     }
@@ -438,7 +438,7 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// How a scalar is passed: narrow integers are extended by the caller.
+/// ABI parameter of a scalar: narrow integers are extended by the caller.
 fn abi(p: Prim) -> AbiParam {
     let param = AbiParam::new(clif_type(p));
     match p {

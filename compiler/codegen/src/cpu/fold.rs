@@ -333,7 +333,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.e.b.ins().select(is_long, end, start)
     }
 
-    /// Where a scan's prefixes go.
+    /// Uses of a scan's prefixes, with the arrays that they are stored in or the targets of the code that consumes them.
     fn prefixes(&mut self) -> Result<Prefixes<'k>> {
         let info = self.info;
         Ok(match info.kernel.after() {

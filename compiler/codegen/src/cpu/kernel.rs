@@ -113,7 +113,7 @@ impl<'k> KernelInfo<'k> {
         }
     }
 
-    /// How positions of the kernel run in groups, if that pays, with registers of up to `width` bytes: found out once.
+    /// Plan of the kernel on groups of positions, with registers of up to `width` bytes; computed once. `None`: groups do not pay.
     pub fn lanes(&self, width: usize) -> Option<Rc<Plan>> {
         self.found_once(|s| &s.lanes, width, lanes::plan)
     }
@@ -421,7 +421,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.e.body(&self.info.kernel.body)
     }
 
-    /// How many elements are kept.
+    /// Emits a filter; the number of selected elements.
     fn filter(&mut self) -> Result<Value> {
         match self.info.scheduled.and_then(Scheduled::filter) {
             Some(packing) => self.pack_strips(packing),
@@ -459,7 +459,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         })
     }
 
-    /// Where a filter puts what it keeps.
+    /// Output arrays of a filter's selected elements.
     pub fn kept_arrays(&mut self) -> Vec<Base> {
         self.arrays(self.info.layout.outputs_at() + 1, &self.info.elems)
     }

@@ -310,7 +310,7 @@ pub struct Functions {
     pub name: String,
     /// Host variables that its code reads.
     pub captures: Vec<Var>,
-    /// How they are passed.
+    /// Layout of the environment that holds them.
     pub layout: EnvLayout,
     /// Checks that can fail.
     pub checks: Vec<KernelCheck>,
@@ -320,7 +320,7 @@ pub struct Functions {
     pub combined: Vec<par_ir::Prim>,
     /// Types of the further results.
     pub elems: Vec<par_ir::Prim>,
-    /// How it runs.
+    /// Schedule of the kernel.
     pub schedule: Schedule,
     roles: Vec<(Role, CodeId)>,
     ranks: Option<ForRanks>,

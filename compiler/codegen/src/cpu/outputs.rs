@@ -8,14 +8,14 @@ use par_ir::flat::{Kernel, Out};
 use par_ir::{Prim, Var};
 use std::rc::Rc;
 
-/// Where a result of a map goes.
+/// Destination of a map's result.
 #[derive(Clone)]
 pub enum Target {
     Elem(Base),
     /// So many elements for each position.
     Row(Base, usize),
     Scatter {
-        /// Which of the kernel's scatters it is.
+        /// Number of the scatter among the kernel's.
         number: usize,
         len: Value,
         dests: Vec<Base>,

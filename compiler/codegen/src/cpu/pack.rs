@@ -23,7 +23,7 @@ use par_runtime::plan::Step;
 pub struct Packing {
     /// Stores the flags and those values that are not read at the position.
     produce: Kernel,
-    /// Where it stores its results.
+    /// Buffers of its results.
     stored: Vec<Scalar>,
     /// The flags, and the values of each result: arrays that are read at the position, or buffers.
     flags: Var,

@@ -29,7 +29,7 @@ use par_runtime::plan::Partition;
 pub struct Moves {
     /// Stores the classes, and those values that are not read at the position.
     produce: Kernel,
-    /// Where it stores its results.
+    /// Buffers of its results.
     stored: Vec<Scalar>,
     class: Var,
     /// Source of each destination: an array that is read at the position, or a buffer.

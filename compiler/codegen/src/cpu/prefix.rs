@@ -46,7 +46,7 @@ const MARGIN: i32 = 64;
 pub struct Strips {
     /// Stores what is to be combined, and what the last step needs.
     produce: Kernel,
-    /// Where it stores its results.
+    /// Buffers of its results.
     stored: Vec<Scalar>,
     /// Operand of each component: an array that is read at the position, or a buffer.
     sources: Vec<Var>,
@@ -64,7 +64,7 @@ pub struct Strips {
 struct Prefix {
     /// The last step's name of one.
     name: Var,
-    /// Where the last step reads them.
+    /// Buffer from which the last step reads them.
     buffer: Var,
     /// The last step reads them.
     used: bool,
@@ -312,7 +312,7 @@ impl Strips {
         self.parts.iter().enumerate().all(in_segments).then_some(flags)
     }
 
-    /// How many buffers it has.
+    /// Number of buffers: those of the first step's results, and of prefixes that are no output.
     fn buffers(&self) -> usize {
         let own = |i: &usize| self.prefixes[*i].output.is_none() && !self.only_any(*i);
         self.stored.len() + (0..self.parts.len()).filter(own).count()
@@ -371,7 +371,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         Ok(begins[0])
     }
 
-    /// Where the scan's outputs go.
+    /// Destinations of the scan's outputs.
     fn scan_targets(&mut self) -> Result<Vec<Target>> {
         let info = self.info;
         if let Some(after) = info.kernel.after() {

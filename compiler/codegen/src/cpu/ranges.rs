@@ -7,15 +7,15 @@
 //! check c bounds (i, n)              check c' bounds (i, n)
 //! ```
 //!
-//! What a check of bounds compares with is a size, so that it is not negative, and a negative index without its sign is
-//! larger than any.
+//! The bound of a bounds check is a size, hence not negative, and a negative index read as unsigned is larger than any
+//! size.
 
 use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::Atom;
 use par_ir::{CheckKind, Prim, Var};
 
-/// How flags were computed, where that may be a range.
+/// Definitions of flags that may test a range: the operator and its operands.
 #[derive(Default)]
 pub struct Ranges {
     of: HashMap<Var, (PrimOp, [Atom; 2])>,

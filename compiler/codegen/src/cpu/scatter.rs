@@ -34,7 +34,7 @@ impl Scattering {
         &self.kernel
     }
 
-    /// How many values are computed for each position.
+    /// Number of buffered values per position: indices and values of the scatters.
     pub fn values(&self) -> usize {
         self.buffers.iter().map(Vec::len).sum()
     }

@@ -55,7 +55,7 @@ pub enum Steps {
 /// Something that depends on the bytes of a register, found when it is asked for; none where it does not pay.
 pub type ByWidth<T> = RefCell<HashMap<usize, Option<Rc<T>>>>;
 
-/// How a kernel runs, with the code of its steps.
+/// Schedule of a kernel, with the code of its steps.
 #[derive(Default)]
 pub struct Scheduled {
     pub steps: Steps,
@@ -75,7 +75,7 @@ pub struct Scheduled {
     pub parts: Option<Rc<Parts>>,
     /// The groups of rows, if they pay.
     pub rows_in_lanes: ByWidth<RowPlan>,
-    /// How the last loop runs in groups, if that pays, by the bytes of a register; set when it is asked for.
+    /// Plan of the last loop on groups, if they pay, by the bytes of a register; set when it is asked for.
     pub lanes: ByWidth<Plan>,
     /// The same for a scan.
     pub scanning: ByWidth<Scanning>,
@@ -274,7 +274,7 @@ pub fn explained(program: &flat::Program) -> Vec<(u32, String)> {
     each(program, explain)
 }
 
-/// How each kernel of a program runs, with the number of its statement.
+/// Schedule of each kernel of a program, with the number of its statement.
 pub fn schedules(program: &flat::Program) -> Vec<(u32, plan::Schedule)> {
     each(program, |_, schedule| schedule)
 }

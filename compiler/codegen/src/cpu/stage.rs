@@ -318,7 +318,7 @@ impl<'k> Cut<'k> {
         Stage { kernel, stored, calls: calls.collect() }
     }
 
-    /// Where a call's argument lies.
+    /// Source of a call's argument: an array that is read at the position, or a buffer.
     fn source(&self, v: Var) -> Var {
         match self.reads.get(&v).map(|stm| &stm.exp) {
             Some(Exp::Index(arr, _)) => *arr,

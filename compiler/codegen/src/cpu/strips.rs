@@ -154,7 +154,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         }
     }
 
-    /// Where the element of a position is.
+    /// Address of the element of a position.
     pub fn strip_address(&mut self, array: Var, start: Value) -> Result<Value> {
         let base = *self.e.bound.arrays.get(&array).ok_or("a strip is not bound")?;
         Ok(self.e.element(base, start))

@@ -15,7 +15,7 @@ use par_runtime::plan::KernelCheck;
 
 /// Writes bodies.
 pub struct Bodies<'a> {
-    /// Where to.
+    /// Output text.
     pub text: Text,
     /// Names.
     pub vars: &'a Vars,

@@ -8,7 +8,7 @@ use super::operator::{atomic, is_exact};
 use par_ir::core::Lambda;
 use par_runtime::cuda::{Combine, HIST_LANES, HIST_THREADS};
 
-/// How values are combined with what is in their place.
+/// Method of combining values into their places: atomic, locked or in order.
 pub fn combine(s: &Source, op: &Lambda) -> Combine {
     match (atomic(op, &s.combined), is_exact(&op.body)) {
         (Some(_), _) => Combine::Atomic,

@@ -75,7 +75,7 @@ impl<'a> Source<'a> {
         Source { kernel, pattern, number: i, name, class, captures, schedule, combined, elems, reproducible }
     }
 
-    /// How its space is passed.
+    /// Form in which its space is an argument: `n`; `rows, m`; or `rows, total, offsets`.
     pub fn shape(&self) -> Shape {
         match self.kernel.space.0[..] {
             [_] => Shape::Flat,

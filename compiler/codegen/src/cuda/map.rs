@@ -121,7 +121,7 @@ fn compute(b: &mut Bodies) {
     b.text.line("if (!at(here, row, pos, results)) return;");
 }
 
-/// Where the places of a joint scatter begin among those of all of them.
+/// Offset of a joint scatter's places among those of all joint scatters: the code of its summands.
 fn offset(s: &Source, outs: &[Out], joint: usize) -> String {
     let lengths = outs.iter().enumerate().filter(|(_, o)| s.is_joint(o));
     lengths.take(joint).map(|(i, _)| format!("length{i} + ")).collect()

@@ -62,12 +62,12 @@ impl Axes {
         Axes::new(space.0.iter().map(|dim| extent(*dim)).collect(), space.0.len() - 1)
     }
 
-    /// How many there are.
+    /// Number of dimensions.
     pub fn count(&self) -> usize {
         self.axes.len()
     }
 
-    /// How many of them number rows.
+    /// Number of the dimensions that number rows.
     pub fn rows(&self) -> usize {
         self.rows
     }

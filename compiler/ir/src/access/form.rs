@@ -107,7 +107,7 @@ impl Form {
         (self.0.len() <= tuning::FORM_TERMS).then_some(self)
     }
 
-    /// How much it grows where its symbols grow by so much; none if the growth of one is unknown, or not that of a sum.
+    /// Growth of the form with these growths of its symbols. `None`: the growth of a symbol is unknown, a factor of a product grows, or the growth overflows.
     pub fn growth(&self, of: impl Fn(Symbol) -> Option<i64>) -> Option<i64> {
         let mut sum = 0i64;
         for (term, n) in &self.0 {

@@ -68,7 +68,7 @@ pub enum Level {
     Inside(usize),
 }
 
-/// How an opaque variable is computed.
+/// Definition of an opaque variable.
 #[derive(Clone, Debug, PartialEq)]
 enum Origin {
     /// A counter below this.
@@ -96,7 +96,7 @@ pub struct Read {
 struct Bound {
     origin: Origin,
     level: Level,
-    /// How many were bound before.
+    /// Number of variables bound before it.
     order: usize,
     /// The symbols that it is computed from.
     from: BTreeSet<Symbol>,
@@ -292,7 +292,7 @@ impl<'f> Access<'f> {
         self.needs(f).into_iter().map(level).max().unwrap_or(Level::Outside)
     }
 
-    /// How a form grows with a symbol: 0 if it does not depend on it, a host form if it is linear in it, otherwise nothing is known.
+    /// Growth of a form with a symbol: 0 if it does not depend on it, a host form if it is linear in it. `None`: unknown.
     pub fn growth(&self, f: &Form, s: Symbol) -> Option<Form> {
         let (growth, rest) = f.split(s)?;
         (self.is_host(&growth) && !self.needs(&rest).contains(&s)).then_some(growth)

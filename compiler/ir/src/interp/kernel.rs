@@ -96,7 +96,7 @@ impl Host<'_> {
         Ok(all)
     }
 
-    /// Where a dimension starts in each of `rows` rows; none: it is the outermost.
+    /// Offsets of a dimension in `rows` rows, with the total at the end; `rows` is `None` for the outermost dimension.
     fn starts_of(&self, stm: &Stm, rows: Option<i64>, dim: &Dim) -> Outcome<Vec<i64>> {
         match (dim, rows) {
             (Dim::Size(n), None) => Ok(vec![0, self.machine.length(*n, stm.span)?]),

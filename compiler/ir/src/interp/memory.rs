@@ -1,4 +1,4 @@
-//! How much memory a program may hold while it is interpreted.
+//! Limit on the memory that a program holds while it is interpreted.
 //!
 //! Asked before anything is made whose size the program chooses, so that a size of `2^62` is an error with a place in the
 //! source and never a crash. What is counted is what the run's arrays take, and what the new value takes while it is

@@ -1,4 +1,4 @@
-//! Where values are used for the last time, so that updates happen in place and cost what they should.
+//! Last uses of values, so that updates happen in place and cost what they should.
 //!
 //! A statement that passes a value on (an update, a loop's initial value, a call's argument …) takes it away from
 //! the environment if nothing reads the variable later; so does a body that results in one of its own variables.
@@ -74,7 +74,7 @@ impl Moves {
         self.first.get(&address(block)).map_or(&[], |vars| vars)
     }
 
-    /// Which results the body may take; empty for none.
+    /// True for each result that the body may take out of the environment; empty if there is none.
     pub(super) fn results<B>(&self, body: &B) -> &[bool] {
         self.bodies.get(&address(body)).map_or(&[], |taken| taken)
     }

@@ -12,7 +12,7 @@ use par_runtime::value::ColumnType;
 use par_runtime::{Column, Span, Value, ValueType};
 use std::collections::BTreeMap;
 
-/// Where the machine is, and what has been traced in the parallel operator that it is in.
+/// Position of the machine in the program, and the values traced in the outermost parallel operator that is entered.
 #[derive(Default)]
 pub(super) struct Traces {
     /// Position of the statement in every body that is entered, with the iterations of loops and the arms of branches.

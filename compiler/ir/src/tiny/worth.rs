@@ -1,4 +1,4 @@
-//! How large an array may be that is scalarised: an index that is not known costs a comparison for every element, and operators on matrices of more
+//! Limits on the size of scalarised arrays: an index that is not known costs a comparison for every element, and operators on matrices of more
 //! elements than there are registers are faster as loops, whose rows are worked on in vectors.
 
 use super::sizes;

@@ -1,4 +1,4 @@
-//! How CORE types have to agree. Ranks and element types are compared strictly. Of dimensions only what is certainly
+//! Agreement of CORE types. Ranks and element types are compared strictly. Of dimensions only what is certainly
 //! wrong is reported, namely two different constants: equal sizes may have different names.
 
 use super::{Result, ensure};

@@ -347,7 +347,7 @@ impl Exp {
         !self.lambdas().is_empty()
     }
 
-    /// How many elements a parallel operator goes over.
+    /// Width of a parallel operator: its number of rows. `None`: another expression.
     pub fn width(&self) -> Option<Atom> {
         match self {
             Exp::Map { width, .. }

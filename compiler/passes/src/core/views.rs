@@ -53,7 +53,7 @@ impl View {
         (order.into_iter().eq(0..view.rank) && !is_itself).then_some(view)
     }
 
-    /// Which of the view's indices those of the array are.
+    /// The view's indices, in their order as indices of the array; fixed indices are left out.
     fn order(&self) -> Vec<usize> {
         self.at.iter().filter_map(|at| if let At::Own(i) = at { Some(*i) } else { None }).collect()
     }

@@ -147,7 +147,7 @@ impl Rows<'_> {
         self.by_dim("p", dim, (BinOp::Quot, number), ("ii", Op::SegIds), |known| &mut known.row_numbers)
     }
 
-    /// Where row `number` of a dimension starts.
+    /// Offset of row `number` of a dimension.
     fn start(&mut self, dim: Dim, number: Atom) -> Atom {
         self.by_dim("start", dim, (BinOp::Mul, number), ("off", Op::Offsets), |known| &mut known.offsets)
     }

@@ -9,8 +9,8 @@
 //! }                                                 in x
 //! ```
 //!
-//! Where indices grow by one, code generation finds the positions at which a comparison changes, and needs no second body. That is left
-//! alone; the body is there twice only if some index grows by another number.
+//! Indices with stride one are left alone: code generation finds the positions at which a comparison changes, and needs no second body.
+//! The body is duplicated only if some index has another stride.
 
 use super::walk;
 use par_ir::access::{Access, Emit, Facts, Form, Symbol};

@@ -19,7 +19,7 @@ use par_ir::{Dim, Type, Var};
 pub struct Appended {
     /// The dimensions that are one in it, outermost first.
     pub dims: Vec<FDim>,
-    /// How many elements they have altogether.
+    /// Number of their elements, in all rows together.
     pub extent: Extent,
 }
 
@@ -60,7 +60,7 @@ impl Flattener<'_> {
         Some(dims)
     }
 
-    /// How rows that start at `start` (at level `child`) lie, if they are the rows that the descriptor of their lengths consists of.
+    /// Row dimension of rows that start at `start` (at level `child`): the descriptor of their lengths, if its rows consist of rows and start there.
     pub fn appended_as(&self, child: LevelId, start: &Ex, ty: &Type) -> Option<FDim> {
         let Dim::Seg(lens) = ty.dims.get(1)? else { return None };
         let dim = FDim::Seg(self.arr(*lens).desc()?);

@@ -192,7 +192,7 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    /// Where a row begins is computed once, not wherever it is read.
+    /// Computes the start of a row once, instead of at each read.
     fn name_start(&mut self, g: &mut Group, row: Var) {
         let arr = self.arr(row);
         let start = Ex::Atom(self.eval_checked(g, &arr.start));

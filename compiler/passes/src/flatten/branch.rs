@@ -35,7 +35,7 @@ struct Arm {
     reps: Vec<Rep>,
 }
 
-/// How an arm's result leaves it.
+/// Form in which an arm's result leaves it.
 enum Leaving {
     /// In packed form.
     Packed(flat::Param),

@@ -177,7 +177,7 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    /// How a function is given its arguments outside all nests: as views, but what it updates. Entry points get values.
+    /// Forms of a function's arguments outside all nests: views, but packed if the function updates them. Those of entry points are packed.
     fn plain_forms(&self, fun: &Fun) -> Vec<Form> {
         let is_packed = |p: &Param| fun.entry.is_some() || self.facts.consumed_through_calls.contains(&p.var);
         let form = |p: &Param| match view_form(p) {
@@ -187,7 +187,7 @@ impl Flattener<'_> {
         fun.params.iter().map(form).collect()
     }
 
-    /// How a function gives its results outside all nests: as views, if they may be its arguments.
+    /// Forms of a function's results outside all nests: views if they may be its arguments or parts of them, else packed.
     fn plain_results(&self, fun: &Fun) -> Vec<Form> {
         fun.ret
             .iter()
@@ -206,7 +206,7 @@ impl Flattener<'_> {
     }
 }
 
-/// How a lifted function is given its arguments, and gives its results.
+/// Forms of a lifted function's arguments or results.
 fn lifted_forms(params: &[Param]) -> Vec<Form> {
     params.iter().map(view_form).collect()
 }

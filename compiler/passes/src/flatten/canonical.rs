@@ -26,7 +26,7 @@ use par_ir::flat::{self, Op, Ty};
 use par_ir::{Atom, Prim, Scalar, Type, Var};
 use std::rc::Rc;
 
-/// How a value is passed.
+/// Form of a value that passes through host control flow or a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// Packed: rows made anew are packed already; others are copied.

@@ -1,4 +1,4 @@
-//! Where sizes decide at run time which version runs, and the numbers they are compared with.
+//! Choices between versions that are made by sizes at run time, and their thresholds.
 
 use super::Flattener;
 use par_ir::{Span, tuning};

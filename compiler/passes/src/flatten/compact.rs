@@ -195,7 +195,7 @@ impl Flattener<'_> {
         values.iter().zip(tys).map(&mut named).collect()
     }
 
-    /// How many rows all positions have together, on the host.
+    /// Number of rows of all positions together, as a host scalar.
     fn rows_of_all(&mut self, level: LevelId, ty: &Type) -> Atom {
         let rows = self.ex(ty.rows());
         match self.dim_for(level, &rows) {
@@ -208,7 +208,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// How many rows and elements all positions have together, on the host.
+    /// Number of innermost rows and elements of all positions together, as a host scalar.
     fn weight(&mut self, level: LevelId, ty: &Type) -> Atom {
         let mut dims = self.dim_reps(ty);
         let mut at = level;

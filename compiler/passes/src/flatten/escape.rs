@@ -36,7 +36,7 @@ pub(super) fn parts(stms: &[Stm]) -> HashMap<usize, Vec<Var>> {
     found
 }
 
-/// Where each variable is used last.
+/// Index of the last statement that uses each variable.
 fn last_uses(stms: &[Stm]) -> HashMap<Var, usize> {
     stms.iter().enumerate().flat_map(|(i, s)| s.free().into_iter().map(move |v| (v, i))).collect()
 }

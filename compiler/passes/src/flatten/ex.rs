@@ -173,7 +173,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// Where row `i` of an array with this first inner dimension starts.
+    /// Start of row `i` of an array with this first inner dimension.
     pub fn row_start(&self, dim: FDim, i: Ex) -> Ex {
         match dim {
             FDim::Size(m) => self.mul(i, Ex::Atom(m)),

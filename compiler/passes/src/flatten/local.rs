@@ -36,7 +36,7 @@ use par_ir::inplace::InPlace;
 use par_ir::visit::{Code as _, Subst};
 use par_ir::{Atom, Dim, Type, Var, Vars};
 
-/// Which functions of a program kernels may call, and those called so far.
+/// Functions of a program that kernels may call, and those called so far.
 pub struct Locals {
     /// Per function: as scalar code, if it can be.
     funs: Vec<Option<Fun>>,

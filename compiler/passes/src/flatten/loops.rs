@@ -32,7 +32,7 @@ use std::rc::Rc;
 /// A loop's parts.
 struct Parts<'b> {
     params: Vec<Param>,
-    /// How each is passed.
+    /// Form of each parameter.
     forms: Vec<Form>,
     /// Index with its type, and bound.
     counter: Option<(Param, Atom)>,
@@ -40,7 +40,7 @@ struct Parts<'b> {
     body: &'b Body,
 }
 
-/// Where the results of retired positions are collected, as FLAT loop parameters in this order: for a scalar its array; for rows
+/// Collected results of retired positions, as FLAT loop parameters in this order: for a scalar its array; for rows
 /// the base, the starts of inner dimensions, and each position's own start.
 struct Collected {
     params: Vec<flat::Param>,

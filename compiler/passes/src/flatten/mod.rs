@@ -88,7 +88,7 @@ pub use split::Splitting;
 pub struct Unsupported {
     /// Its name.
     pub feature: String,
-    /// Where it is used.
+    /// Source place of its use.
     pub span: Span,
 }
 
@@ -99,7 +99,7 @@ pub fn shows(program: &core::Program) -> bool {
 
 pub(crate) type Result<T = ()> = std::result::Result<T, Unsupported>;
 
-/// Which version runs of what can be done in parallel and, where there is enough of it, one after the other.
+/// Policy of choosing between the flat and the sequential version of a computation that has both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Versions {
     /// Choose by sizes at run time.
@@ -116,16 +116,16 @@ pub enum Versions {
 pub struct Flattened {
     /// The program, as flattening leaves it: most passes over FLAT have still to be made.
     pub program: flat::Program,
-    /// Where sizes decide which version runs.
+    /// Choices between versions by sizes.
     pub choices: Vec<Choice>,
 }
 
-/// How to flatten.
+/// Options of flattening.
 #[derive(Clone, Copy, Default)]
 pub struct Options<'o> {
     /// Machine that it is for.
     pub target: Target,
-    /// Which versions run.
+    /// Policy of choosing between versions.
     pub versions: Versions,
     /// Measured thresholds of choices between versions that are both there.
     pub thresholds: Option<&'o dyn Fn(Choice) -> Option<i64>>,

@@ -49,7 +49,7 @@ impl FDim {
         }
     }
 
-    /// How far apart the elements of row `r` are, if that is not 1.
+    /// Stride of the elements of row `r`. `None`: 1.
     pub fn step(self, r: &Ex) -> Option<Ex> {
         match self {
             FDim::Steps(_, Step::Same(m)) => Some(Ex::Atom(m)),
@@ -59,7 +59,7 @@ impl FDim {
     }
 }
 
-/// How far apart the elements of rows are.
+/// Stride of the elements of rows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Step {
     /// The same for all rows, on the host.
@@ -68,7 +68,7 @@ pub enum Step {
     Each(Var),
 }
 
-/// How the positions of a level relate to its parent's.
+/// Relation of a level's positions to its parent's.
 #[derive(Clone, Debug)]
 pub enum Kind {
     Root,
@@ -98,7 +98,7 @@ impl Level {
     }
 }
 
-/// How many positions a space has, in a form that can be compared.
+/// Number of positions of a space, in a form that can be compared.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Extent {
     Count(Atom),

@@ -27,7 +27,7 @@ pub struct Arr {
     pub stride: Option<Ex>,
 }
 
-/// Where elements come from.
+/// Source of elements.
 #[derive(Clone, Debug)]
 pub enum Src {
     /// A flat array.

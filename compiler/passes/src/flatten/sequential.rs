@@ -367,7 +367,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// How often elements of an array are read at constants.
+/// Number of reads of an array at one constant index, bodies inside included.
 fn reads_at_constants(stms: &[Stm], array: Var) -> usize {
     let reads = |s: &Stm| match &s.exp {
         Exp::Index(arr, at) => usize::from(*arr == array && matches!(at[..], [Atom::Const(_)])),

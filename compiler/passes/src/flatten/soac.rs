@@ -105,7 +105,7 @@ impl Flattener<'_> {
         row.stride.is_some() && (is_own() || matches!(row.src, Src::Lens(_)))
     }
 
-    /// How rows with steps lie: where each starts, and how far apart its elements are.
+    /// Row dimension and first row of rows whose elements have a stride; stores their starts, and strides that differ.
     fn stepped_rows(&mut self, child: LevelId, start: &Ex, step: &Ex) -> (FDim, Ex) {
         let starts = self.store(child, start);
         let step = match step {
@@ -129,7 +129,7 @@ impl Flattener<'_> {
         Arr::rows(Src::Data(data, p), vec![], self.start_of(child))
     }
 
-    /// How rows that start at `start` (at level `child`) lie: the dimension, and the first row's index.
+    /// Row dimension and index of the first row, of rows that start at `start` (at level `child`).
     fn rows_of(&mut self, child: LevelId, start: &Ex) -> (FDim, Ex) {
         if *start == Ex::i64(0) {
             return (FDim::Size(Atom::i64(0)), Ex::i64(0));

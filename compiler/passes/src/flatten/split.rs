@@ -29,7 +29,7 @@ pub enum Splitting {
     /// All positions at once.
     #[default]
     Never,
-    /// Where there is not enough memory for all at once.
+    /// In chunks, if memory does not suffice for all at once.
     Memory,
     /// Always, in chunks of so many positions at most.
     Rows(u64),
@@ -49,7 +49,7 @@ impl Splitting {
 impl Flattener<'_> {
     /// True if the body of a nest is to run in chunks: it has parallel operators of its own, whose results might need more
     /// memory than there is. So has a nest inside: where one position of the outer one alone is too much, that one is cut.
-    /// What a body shows is shown for all rows together.
+    /// A body that shows values, or changes state from outside, runs for all rows together.
     pub fn is_split(&self, lam: &Lambda) -> bool {
         self.facts.options.splitting != Splitting::Never
             && !self.sequential(&lam.body)

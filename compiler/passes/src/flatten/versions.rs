@@ -238,7 +238,7 @@ impl Flattener<'_> {
     }
 }
 
-/// How many elements an inner operator of a nest goes over.
+/// Number of elements of an inner operator of a nest.
 #[derive(PartialEq)]
 enum Length {
     /// The same everywhere.

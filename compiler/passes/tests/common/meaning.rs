@@ -1,4 +1,4 @@
-//! Whether a program means the same after the passes: both versions are run by the interpreter of CORE on the
+//! Comparison of a program's meaning before and after the passes: both versions are run by the interpreter of CORE on the
 //! same arguments, made up from the parameters' types.
 
 use par_ir::core::{Fun, FunId, Program};

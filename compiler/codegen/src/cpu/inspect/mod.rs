@@ -234,7 +234,7 @@ fn reads_in(stm: &Stm, array: Var) -> usize {
     }
 }
 
-/// How often a statement names an array.
+/// Number of uses of an array in a statement, bodies inside included.
 fn uses(stm: &Stm, array: Var) -> usize {
     let mut n = 0;
     stm.exp.for_each_operand(&mut |a| n += usize::from(a == array.into()));
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(of_loop("", "add.i64(h_22, j_27)"), ["row: starts"]);
     }
 
-    /// What may trap is computed before the loop only if every iteration executes it.
+    /// Operators that may trap are computed before the loop only if every iteration executes them.
     #[test]
     fn divisions_in_loops_along_a_row() {
         let quotient = "let (q_30: i64) = div.i64(start_21, i_10)";

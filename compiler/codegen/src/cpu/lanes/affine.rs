@@ -50,7 +50,7 @@ impl<'a> Affine<'a> {
         self.access.form(a)
     }
 
-    /// How much a form grows from index to index.
+    /// Growth of a form from index to index. `None`: unknown, or not the same everywhere.
     pub fn growth(&self, f: &Form) -> Option<i64> {
         f.growth(|s| match s {
             Symbol::Var(v) if self.divisions.contains(&s) => match self.access.operator(v)?.0 {

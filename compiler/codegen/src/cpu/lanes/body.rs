@@ -202,7 +202,7 @@ impl Group<'_, '_> {
         Ok(())
     }
 
-    /// Whether all numbers of a row, which have 32 bits, are in a range. Perhaps not, if the range is wider than they are.
+    /// Test that all numbers of a row, which have 32 bits, are in `0..n`. It may fail for numbers in the range if `n` does not fit into 32 bits.
     fn row_below(&mut self, row: Row, n: Value) -> Value {
         let numbers = self.load_row(row.base, row.first);
         let regs = self.vector(&numbers, row.base.prim);
@@ -597,7 +597,7 @@ fn same(x: &Lanes) -> Option<Value> {
     }
 }
 
-/// Whether a body may run on for lanes that have finished, whatever their values: it computes, nothing else, and quickly.
+/// True if a body may run on for lanes that have finished, whatever their values: it is pure, cannot trap, and is cheap.
 fn takes_anything(body: &Body) -> bool {
     body.stms.iter().all(|s| match &s.exp {
         Exp::Atom(_) => true,
@@ -607,7 +607,7 @@ fn takes_anything(body: &Body) -> bool {
     })
 }
 
-/// Whether a body must know for which lanes it runs: it reads, checks or loops.
+/// True if a body needs the mask of its active lanes: it reads, checks or loops.
 fn needs_lanes(body: &Body) -> bool {
     body.stms.iter().any(|s| match &s.exp {
         Exp::Atom(_) | Exp::Prim(..) => false,

@@ -1,4 +1,4 @@
-//! What the variables of a body are in a group of neighbouring positions.
+//! Classes of the variables of a body in a group of neighbouring positions.
 //!
 //! ```text
 //! i = sub pos start       Steps(1)   0, 1, 2, … added to a scalar
@@ -23,7 +23,7 @@ use par_ir::{Prim, Var};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// How a variable differs between the lanes of a group.
+/// Variation of a variable between the lanes of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     /// It does not.
@@ -34,7 +34,7 @@ pub enum Class {
     Each,
 }
 
-/// Where indices are kept that differ between lanes in any way.
+/// Registers of the indices that differ between lanes in any way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Indices {
     /// In scalar registers, with all that they are computed from: they come from memory, mostly.
@@ -158,7 +158,7 @@ impl Classes {
         a.var().map_or(Class::Same, |v| self.var(v))
     }
 
-    /// Whether a variable that differs is kept as scalars.
+    /// True if a variable that differs between lanes is scalarised.
     pub fn is_apart(&self, v: Var) -> bool {
         self.apart.contains(&v)
     }
@@ -314,7 +314,7 @@ impl Classes {
         new | self.indices(body)
     }
 
-    /// What is found out about numbers kept apart is kept apart.
+    /// Scalarises flags computed from scalarised variables, unless another operand is in vectors.
     fn flags(&mut self, body: &Body) {
         for stm in &body.stms {
             match &stm.exp {
@@ -341,7 +341,7 @@ impl Classes {
         }
     }
 
-    /// Whether a statement's operator is done lane by lane.
+    /// True if a statement's operator is computed lane by lane: its result is scalarised, or the operator has no vector code.
     pub fn is_by_lane(&self, op: PrimOp, operands: &[Atom], var: Var) -> bool {
         self.is_apart(var) || !(prim::has_form(op) || Division::of(op, operands).is_some())
     }

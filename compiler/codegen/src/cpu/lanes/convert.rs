@@ -8,7 +8,7 @@ use crate::cpu::half;
 use cranelift::prelude::*;
 use par_ir::{Prim, Scalar};
 
-/// Whether a conversion has code on registers.
+/// True if a conversion has vector code.
 pub fn has_form(from: Prim, to: Prim) -> bool {
     match (from, to) {
         (Prim::F16, Prim::F32) | (Prim::F32, Prim::F16) => true,

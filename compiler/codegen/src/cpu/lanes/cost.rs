@@ -1,4 +1,4 @@
-//! Whether a body is worth doing on groups of positions, and on how many at a time.
+//! Cost model of bodies on groups of positions: it decides whether groups pay, and how many positions a group has.
 
 use super::class::{Class, Classes, Indices};
 use super::columns::{columns, interleaving};
@@ -219,7 +219,7 @@ impl Cost {
     }
 }
 
-/// Whether elements of a type are gathered by indices in registers of so many bytes.
+/// True if elements of a type are gathered by indices, with registers of so many bytes.
 pub fn gathers(p: Prim, bytes: usize) -> bool {
     bytes > BYTES && matches!(p.size(), 4 | 8)
 }
@@ -228,7 +228,7 @@ fn is_shift(op: PrimOp) -> bool {
     matches!(op, PrimOp::Bin(BinOp::Shl | BinOp::Shr | BinOp::Lshr, _))
 }
 
-/// Whether the processor shifts every lane of a register by a count of its own.
+/// True if the processor shifts every lane of a register by a count of its own.
 pub fn shifts_by_lane(op: PrimOp, bytes: usize) -> bool {
     let PrimOp::Bin(op, p) = op else { return false };
     let is_signed_long = op == BinOp::Shr && p.is_signed() && p.size() == 8;
@@ -459,7 +459,7 @@ impl Pricing<'_> {
         At::only_indices(at).is_some_and(|at| at.iter().all(|i| self.is_same(i)))
     }
 
-    /// Whether the processor gathers elements of a type.
+    /// True if the processor gathers elements of a type.
     fn gathers(&self, p: Prim) -> bool {
         gathers(p, self.size.bytes)
     }
@@ -547,7 +547,7 @@ impl Pricing<'_> {
     }
 }
 
-/// What an operator takes longer than an addition, on vectors as well.
+/// Cost of an operator relative to an addition, of scalars and of vectors.
 fn weight(op: PrimOp, xs: &[Atom]) -> usize {
     match op {
         _ if Division::of(op, xs).is_some_and(Division::is_cheap) => 1,

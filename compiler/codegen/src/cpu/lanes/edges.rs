@@ -88,7 +88,7 @@ impl Edges {
         !self.quotients.is_empty()
     }
 
-    /// What the operands of the comparisons are computed by.
+    /// Statements that compute the operands of comparisons and quotients, and the places of edges, at a position.
     pub fn operands(&self) -> &[Stm] {
         &self.stms
     }
@@ -120,7 +120,7 @@ impl Edges {
         stm.substituted(&self.compared)
     }
 
-    /// What is done before the positions between edges, and at each of them, for a remainder that grows there.
+    /// Code for a remainder that grows between edges: statements before the positions, and one at each of them. `None`: the statement is another one.
     pub fn remainder(&self, stm: &Stm, fresh: &Fresh) -> Option<([Stm; 2], Stm)> {
         let Exp::Prim(op, xs) = &stm.exp else { return None };
         let operands = self.growing.get(&stm.pat[0].var)?;
@@ -260,7 +260,7 @@ impl Edges {
     }
 }
 
-/// Where the edges of a range are.
+/// Positions of the edges of a range.
 pub struct Places {
     places: Vec<Value>,
     /// There are numbers that may run over the end of the integers.

@@ -39,7 +39,7 @@ pub struct Folds {
     prims: Vec<Prim>,
 }
 
-/// How a loop's iterations are done in groups, if that is right and pays.
+/// Plan of a loop's iterations in groups. `None`: groups are not legal or do not pay.
 pub fn folds(of: Repeat, fresh: &Fresh, width: usize) -> Option<Folds> {
     let Repeat { params, form, body } = of;
     let LoopForm::For { index, prim: Prim::I64, .. } = form else { return None };

@@ -49,7 +49,7 @@ struct Read {
     fixed: bool,
 }
 
-/// How a loop's iterations are done in groups, if that is right and pays.
+/// Plan of a loop's iterations in groups. `None`: groups are not legal or do not pay.
 pub fn iterations(of: Repeat, fresh: &Fresh, width: usize) -> Option<Iterations> {
     let Repeat { params, form, body } = of;
     let LoopForm::For { index, prim: Prim::I64, .. } = form else { return None };

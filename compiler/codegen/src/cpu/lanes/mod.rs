@@ -11,7 +11,7 @@
 //!                                      the positions that are left as before
 //! ```
 //!
-//! What is the same in all lanes stays scalar, and so do positions and what is counted from them (`class.rs`). Where lanes
+//! Values that are the same in all lanes stay scalar, and so do positions and affine functions of them (`class.rs`). Where lanes
 //! differ in a condition, both branches run under masks, and a loop runs until its last lane is done. Whatever would need an
 //! answer per lane that is hardly ever needed (a check that fails, an edge test that holds for some lanes) leaves the group:
 //! scalar code does it once more, from its first position, so that values and errors are those of scalar code. A
@@ -86,7 +86,7 @@ pub use segments::Segments;
 use std::rc::Rc;
 pub use value::Lanes;
 
-/// How a kernel is done on groups.
+/// Plan of a kernel on groups of positions.
 #[derive(Clone)]
 pub struct Plan {
     classes: Classes,
@@ -176,7 +176,7 @@ pub fn width(info: &KernelInfo, most: usize) -> usize {
     if is_fold && info.kernel.space.is_ragged() { most.min(tuning::LANES_WIDTH_RAGGED) } else { most }
 }
 
-/// How a kernel is done on groups, if that pays, with registers of up to `width` bytes.
+/// Plan of a kernel on groups, with registers of up to `width` bytes. `None`: groups do not pay.
 pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
     let kernel = info.kernel;
     let body = match &kernel.kind {
@@ -360,7 +360,7 @@ fn used(bodies: &[&Body]) -> HashSet<Var> {
     used
 }
 
-/// Whether a body can be left and begun again: it calls no function and changes no array.
+/// True if a body can be left and begun again: it calls no function and updates no array.
 fn is_pure(body: &Body) -> bool {
     body.stms.iter().all(|s| {
         let inner = s.exp.own_bodies();

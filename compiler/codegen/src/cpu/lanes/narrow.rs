@@ -42,7 +42,7 @@ struct Narrow {
 /// A loop in the making.
 #[derive(Default)]
 struct Rewrite {
-    /// What is bound in the loop.
+    /// Variables bound in the loop.
     bound: HashSet<Var>,
     /// Variables of 32 bits, and between which numbers they are.
     of: HashMap<Var, (i64, i64)>,

@@ -12,7 +12,7 @@ use cranelift::prelude::*;
 use par_ir::prim::{BinOp, CmpOp, PrimOp, SpecialOp, UnOp};
 use par_ir::{Prim, Scalar};
 
-/// Whether there is code for an operator on registers. Shifts have it if all lanes shift alike, see [`apply`].
+/// True if an operator has vector code. Shifts have it if all lanes shift by one count, see [`apply`].
 pub fn has_form(op: PrimOp) -> bool {
     use BinOp::*;
     match op {

@@ -12,9 +12,9 @@
 //!                                                                   ys[(pos + l) * n + c] = local[c] of lanes l
 //! ```
 //!
-//! That is so if all indices of the array are a multiple of the position and something else, its *place* in the position's part. The multiple is a constant, or, if what was written is read as well, a host scalar: then
-//! parts have to fit into the nearest caches, or there are no such groups. Where it is not proved that a place is inside of the part, the group looks. Nothing is stored before
-//! the end, so a group can be left.
+//! The condition: all indices of the array are a multiple of the position plus something else, the *place* in the position's part. The multiple is a constant or,
+//! if written elements are read as well, a host scalar: then parts have to fit into the nearest caches, or there are no such groups. Code tests places that are not
+//! proved to be inside of the part. Nothing is stored before the end, so a group can be left.
 //!
 //! Arrays that are only read are held transposed, too, if a loop reads the same elements of a part in each of its iterations.
 //!

@@ -40,7 +40,7 @@ pub fn own(op: &Lambda, i: usize) -> Option<Lane> {
     fits.then_some(Lane { op: *bin, prim: *prim })
 }
 
-/// What changes nothing when combined.
+/// Identity element of an operator. `None`: none is known.
 fn identity(op: BinOp, p: Prim) -> Option<Scalar> {
     let float = |x: f64| Scalar::from_f64(p, x);
     match op {
@@ -226,7 +226,7 @@ impl Group<'_, '_> {
         Ok(())
     }
 
-    /// Where a condition holds; none if everywhere.
+    /// Mask of the lanes in which a condition holds. `None`: all lanes; conditions that never hold do not get here.
     fn holds(&mut self, keep: &Keep) -> Result<Option<Lanes>> {
         Ok(Some(match keep {
             Keep::Always | Keep::Never => return Ok(None),

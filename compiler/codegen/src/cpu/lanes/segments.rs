@@ -51,7 +51,7 @@ pub struct Segments {
     whole: Body,
 }
 
-/// What is done at some positions.
+/// Code for some of the positions.
 struct Case {
     /// The same at all of them.
     before: Vec<Stm>,
@@ -173,7 +173,7 @@ struct Cases<'c> {
     is_fixed: &'c dyn Fn(Var) -> bool,
     /// Conditions that ask whether numbers are equal, and the answer that few positions give.
     equalities: HashMap<Atom, bool>,
-    /// How many more are allowed.
+    /// Number of further choices that are allowed.
     choices: usize,
 }
 
@@ -467,7 +467,7 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    /// What is done at the positions from `start` on; there are some.
+    /// Emits the code for the positions from `start` on, of which there is at least one.
     fn case(&mut self, run: &mut Run<'_, 'a>, case: &Case, (start, end): Ends) -> Result {
         if run.segments.is_map {
             self.exits.pos = start.into();

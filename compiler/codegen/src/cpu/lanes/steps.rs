@@ -107,7 +107,7 @@ impl Group<'_, '_> {
         if matches!(op, BinOp::Div | BinOp::Quot) { quotient } else { rest }
     }
 
-    /// What a comparison gives in all lanes; the group is left if lanes differ.
+    /// Result of a comparison in all lanes; the group is left if lanes differ.
     fn compare_steps(&mut self, op: CmpOp, (x, s): (Value, i64), (y, t): (Value, i64)) -> Value {
         let condition = int_condition(op, Prim::I64);
         if s == t {

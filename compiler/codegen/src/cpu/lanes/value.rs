@@ -283,7 +283,7 @@ impl Group<'_, '_> {
         self.e.b.ins().bitselect(mask, x, y)
     }
 
-    /// Whether a mask was made by a comparison, right here: then it is known to be one.
+    /// True if a mask is the result of a comparison instruction, so that it is known to be a mask.
     fn is_compared(&self, mask: Value) -> bool {
         let dfg = &self.e.b.func.dfg;
         let opcode = dfg.value_def(mask).inst().map(|i| dfg.insts[i].opcode());
@@ -327,12 +327,12 @@ impl Group<'_, '_> {
         Lanes::Vector(a.into_iter().zip(b).map(|(a, b)| code(self, a, b)).collect())
     }
 
-    /// Whether a bool holds in any lane.
+    /// Test that a bool holds in any lane.
     pub fn any(&mut self, x: &Lanes) -> Value {
         self.in_one(x, false)
     }
 
-    /// Whether a bool holds in all lanes.
+    /// Test that a bool holds in all lanes.
     pub fn all(&mut self, x: &Lanes) -> Value {
         self.in_one(x, true)
     }

@@ -1,7 +1,7 @@
 //! Mask registers: at 512 bits a comparison leaves a bit per lane in one.
 //!
-//! What is made of comparisons stays in mask registers as long as choices and tests are all that use it, in parameters of blocks as
-//! well; a vector is made of it where one is asked for, and a mask of a vector by the highest bits of its lanes.
+//! Values computed from comparisons stay in mask registers as long as selects and tests are their only uses, in parameters of blocks as
+//! well. A vector is made of a mask where a use needs one, and a mask of a vector by the highest bits of its lanes.
 
 use super::codes::{self, Row};
 use super::compare::predicate;

@@ -110,7 +110,7 @@ fn unverified(isa: &dyn TargetIsa) -> Option<OwnedTargetIsa> {
     cranelift_codegen::isa::lookup(isa.triple().clone()).ok()?.finish(settings::Flags::new(flags)).ok()
 }
 
-/// Where a call leads.
+/// Relocation of a call.
 fn reloc(context: &Context, call: &encode::Call) -> ModuleReloc {
     let name = cranelift_codegen::ir::UserExternalNameRef::from_u32(call.name);
     let name = &context.func.params.user_named_funcs()[name];

@@ -28,7 +28,7 @@ pub struct Select<'f> {
     /// Constants behind the code.
     pub pool: Vec<u8>,
     pub constants: HashMap<Vec<u8>, u32>,
-    /// Where the stack slots are.
+    /// Offsets of the stack slots, in bytes.
     pub slots: Vec<u32>,
     stack: u32,
     /// The block of the instruction that is being selected.
@@ -262,7 +262,7 @@ impl<'f> Select<'f> {
     }
 }
 
-/// Where the edges of a block lead.
+/// Outgoing edges of a block, with the blocks that are placed on them.
 pub struct Edges<'n> {
     numbers: &'n HashMap<ir::Block, usize>,
     of: usize,

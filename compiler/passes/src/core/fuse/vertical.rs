@@ -69,7 +69,7 @@ pub(super) fn only_inputs(consumer: &Stm, made: &[Var]) -> bool {
     exp.free().iter().all(|v| !made.contains(v))
 }
 
-/// Which results of the producer are used by the consumer's pattern, after it, or by a type of one that is.
+/// True for each result of the producer that is used by a type of the consumer's pattern, after the consumer, or by the type of such a result.
 pub(super) fn needed_elsewhere(body: &Body, users: &Users, second: usize, pat: &[Param]) -> Vec<bool> {
     let mut used: BTreeSet<Var> = body.stms[second].pat.iter().flat_map(|p| p.ty.free()).collect();
     let mut kept: Vec<bool> = Vec::new();

@@ -17,7 +17,7 @@ pub(super) struct Arm<'b> {
     views: HashMap<Var, &'b Exp>,
     /// Of the branch.
     pub results: &'b [Atom],
-    /// Which of them are arrays.
+    /// Indices of the results that are arrays.
     arrays: &'b [usize],
 }
 

@@ -228,7 +228,7 @@ impl IfConversion<'_> {
     }
 }
 
-/// How many rows all array results have, if they are as many and of one length each.
+/// Number of rows of all array results. `None`: they differ in it, or a type is not regular or depends on the branch's own results.
 fn width(stm: &Stm, arrays: &[usize]) -> Option<Atom> {
     let is_plain =
         |ty: &Type| ty.is_regular() && !ty.is_desc() && stm.pat.iter().all(|p| !ty.mentions(p.var));

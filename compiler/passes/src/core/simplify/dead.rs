@@ -42,7 +42,7 @@ impl Live {
         self.0.contains(&p.var)
     }
 
-    /// Which of these are live, counting those that stand in the type of a later live one.
+    /// Liveness of the parameters of a pattern; the type of a live one uses earlier ones.
     fn pattern<'a>(&mut self, pat: impl DoubleEndedIterator<Item = &'a Param>) -> Vec<bool> {
         let mut live = Vec::new();
         for p in pat.rev() {
@@ -156,7 +156,7 @@ impl Live {
     }
 }
 
-/// How many results at the front an expression cannot do without.
+/// Number of leading results that an expression cannot drop; `usize::MAX`: it can drop none.
 fn fixed(exp: &Exp) -> usize {
     match exp {
         Exp::Map { .. } | Exp::If { .. } => 0,

@@ -7,7 +7,7 @@ use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::{Atom, Var};
 use par_runtime::{Prim, Scalar};
 
-/// How many definitions deep the operands are written out.
+/// Depth of definitions to which operands are expanded.
 const DEPTH: usize = 3;
 
 /// A sum: `constant + Σ coefficient * x * y`, with `y` for products of two variables only.

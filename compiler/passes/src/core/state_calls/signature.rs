@@ -1,4 +1,4 @@
-//! Which arrays a function updates, and which results are versions of them.
+//! Arrays that a function updates, and the results that are versions of them.
 
 use par_ir::core::{Body, Exp, Fun, FunId, Param};
 use par_ir::hash::HashMap;

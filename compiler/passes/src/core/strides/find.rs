@@ -1,4 +1,4 @@
-//! Which arrays that branches, loops and calls pass on may be slices with a step.
+//! Arrays forwarded by branches, loops and calls that may be slices with a step.
 
 use super::Slice;
 use par_ir::core::{Body, Exp, Param, Program, Stm};

@@ -59,7 +59,7 @@ impl Slice {
     }
 }
 
-/// Which parameters and results of a function are forwarded as what they are slices of.
+/// Parameters and results of a function that are forwarded as slices: array, start and step.
 struct Signature {
     params: Groups,
     ret: Groups,

@@ -1,4 +1,4 @@
-//! Whether two statements of a block may become one, and where that one stands.
+//! Legality of fusing two statements of a block, and the position of the fused statement.
 //!
 //! ```text
 //! s = …                       b = …  (does not need s)

@@ -1,4 +1,4 @@
-//! Which statements of a block use a variable, found once for a whole sweep.
+//! Statements of a block that use a variable, found once for a whole sweep.
 
 use super::order::consumed;
 use par_ir::Var;

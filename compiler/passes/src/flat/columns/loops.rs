@@ -174,7 +174,7 @@ fn is_inside(read: &Read, length: Atom, access: &Access, facts: &Facts) -> bool 
     [element, left].iter().all(|f| access.never_negative_where(f, &read.guards))
 }
 
-/// Where the elements of a position begin: at its number times their number.
+/// Offset of the elements of a position: its number times their number.
 struct Start<'s> {
     pos: Var,
     length: Atom,

@@ -44,7 +44,7 @@ fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {
 
 /// Columns of many matrices.
 struct Groups {
-    /// How many matrices.
+    /// Number of matrices.
     count: Atom,
     /// Variables that are the number of the matrix, and of the column in it.
     matrices: Vec<Var>,

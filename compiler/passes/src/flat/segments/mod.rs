@@ -12,8 +12,8 @@
 //!       else as before
 //! ```
 //!
-//! Whether the starts that are inside grow, from 0 on, is looked at when the program runs, and so is whether rows are long enough: that
-//! takes time for each row, not for each element. If it is so, every kernel over the elements that asks for the row of its own element
+//! Code tests at run time that the starts that are inside grow, from 0 on, and that rows are long enough: the work of these tests is linear
+//! in the rows, not in the elements. If both hold, every kernel over the elements that asks for the row of its own element
 //! is one over rows ([`rows`]): what depends on the row only is computed once per row, counting from the start of a segment is a
 //! subtraction, and scans over segments need no flags. Empty rows are in no descriptor that is made here.
 

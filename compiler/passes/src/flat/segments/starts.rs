@@ -21,7 +21,7 @@ pub struct Starts {
     pub stms: Vec<Stm>,
     /// A host bool: there are rows, and none of them is empty.
     pub grow: Atom,
-    /// How many.
+    /// Number of rows.
     pub rows: Atom,
     /// Their numbers, and their lengths.
     pub numbers: Var,

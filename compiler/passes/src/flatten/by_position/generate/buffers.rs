@@ -55,7 +55,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Where arrays are written: as asked, or in new buffers, which are listed.
+    /// Destinations of arrays: the requested regions, or new buffers, which are listed. `None`: a new buffer would be ragged.
     pub(super) fn places(&mut self, pat: &[Param], dests: Vec<Option<Region>>) -> Option<Places> {
         let (mut places, mut new) = (Vec::new(), Vec::new());
         for (p, dest) in pat.iter().zip(dests) {

@@ -41,7 +41,7 @@ impl Region {
     }
 }
 
-/// Where arrays are written, and those that get new buffers.
+/// Destinations of arrays, and the arrays with new buffers.
 type Places = (Vec<Region>, Vec<(Param, Var)>);
 
 struct Generator<'v> {
@@ -162,7 +162,7 @@ impl Generator<'_> {
         iteration.iter().rev().flat_map(|s| &s.pat).map(|p| p.var).find(is_version).unwrap_or(state)
     }
 
-    /// Where a map's or a filter's results may be written over the state of a loop that they are the next value of: it is read by that
+    /// Destinations of a map's or a filter's results, which may overwrite the state of a loop that they are the next value of: it is read by that
     /// operator only, row by row, and no row is written before it was read.
     fn dests_over(
         &mut self,
@@ -349,7 +349,7 @@ fn makes_rows(exp: &Exp) -> bool {
     matches!(exp, Exp::Map { .. } | Exp::Reduce { .. } | Exp::Scan { .. } | Exp::If { .. } | Exp::Literal(..))
 }
 
-/// Which result a variable is, if it is nothing else.
+/// Index of the result that a variable is. `None`: it is no result or several, or has other uses.
 fn only_result(v: Var, rest: &[Stm], results: &[Atom]) -> Option<usize> {
     let mut places = (0..results.len()).filter(|k| results[*k] == Atom::Var(v));
     let place = places.next()?;
