@@ -19,7 +19,7 @@ use par_ir::core::{self, Body, Exp, Param, Stm};
 use par_ir::{Atom, Dim, Prim, Type};
 use std::collections::{HashMap, VecDeque};
 
-/// How a loop over values repeats.
+/// Form of a loop over values.
 pub(super) enum Repeat<'a, 'p> {
     /// With the index's type and bound.
     For(Prim, Atom),
