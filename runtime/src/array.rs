@@ -25,7 +25,7 @@ enum Buffer {
 
 /// Bytes in another memory, that of a device. They do not change.
 pub trait Remote: Any + Send + Sync {
-    /// How many there are.
+    /// Number of bytes.
     fn size(&self) -> usize;
     /// Copies all of them.
     fn copy_to(&self, bytes: &mut [u8]);
@@ -378,7 +378,7 @@ impl Array {
             .is_some_and(|buffer| matches!(buffer, Buffer::Own(_) | Buffer::Part { .. }))
     }
 
-    /// How many arrays share the buffer.
+    /// Number of arrays that share the buffer.
     #[cfg(feature = "cuda")]
     pub(crate) fn holders(&self) -> usize {
         Arc::strong_count(&self.buffer)

@@ -30,7 +30,7 @@ impl CancelToken {
         self.0.load(Relaxed)
     }
 
-    /// Where machine code looks: a byte that is not zero after cancellation, as long as the token lives.
+    /// Address that machine code polls: that of a byte that is not zero after cancellation, as long as the token lives.
     pub(crate) fn address(&self) -> u64 {
         self.0.as_ptr() as u64
     }

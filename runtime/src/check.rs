@@ -147,11 +147,11 @@ pub struct RuntimeError {
 pub struct Frame {
     /// `in row 3 of the map`, `called`.
     pub words: String,
-    /// Where the construct is.
+    /// Source place of the construct.
     pub span: Span,
 }
 
-/// How the text of an error begins that is not the program's.
+/// Prefix of the text of an error that is not the program's.
 const INTERNAL: &str = "internal error: ";
 
 impl RuntimeError {

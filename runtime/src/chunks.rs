@@ -6,7 +6,7 @@
 //!      0..250       done; so are 250..500, 500..750, 750..1000
 //! ```
 //!
-//! How much a chunk needs is found by trying: programs have no effects, so what ran out of memory is done again with half of
+//! The memory that a chunk needs is found by trying: programs have no effects, so what ran out of memory is done again with half of
 //! the rows. Where chunks contain chunks (calls in calls), each leaves most of the memory to those inside: one that holds more than
 //! its share when the next level begins is made smaller *before* anything is done there ([`is_full`]). What does not fit even row by
 //! row may have needed something of all rows of the level around it, which is then tried again with half of its rows; but not for ever,
@@ -35,7 +35,7 @@ thread_local! {
     static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
     /// One row alone was too much.
     static ONE_FAILED: Cell<bool> = const { Cell::new(false) };
-    /// How often a level may still be tried again after that.
+    /// Number of times that a level may still be tried again after that.
     static LEFT: Cell<usize> = const { Cell::new(0) };
 }
 

@@ -18,21 +18,21 @@ pub const MAIN: &str = "par_native_main";
 /// With this every stored program begins; another version of Par may store it in another form.
 const HEADER: &[u8] = concat!("par image ", env!("CARGO_PKG_VERSION"), " 2\n").as_bytes();
 
-/// Where everything is.
+/// Addresses of everything.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Image {
     /// Bytes of the stored program.
     pub plan: *const u8,
-    /// How many.
+    /// Number of bytes.
     pub plan_len: usize,
     /// The functions that the plan numbers.
     pub functions: *const KernelFn,
-    /// How many.
+    /// Number of functions.
     pub functions_len: usize,
     /// Addresses of the runtime's functions, once they are there.
     pub imports: *mut *const u8,
-    /// How many.
+    /// Number of addresses.
     pub imports_len: usize,
 }
 
@@ -65,7 +65,7 @@ pub struct Needs {
     pub features: Vec<String>,
 }
 
-/// How the program was compiled, as far as runs show it.
+/// Options of the compiler that runs depend on.
 #[derive(Serialize, Deserialize, Clone, Copy, Default, Debug)]
 pub struct Settings {
     /// See [`crate::Options::memory_limit`].
@@ -84,7 +84,7 @@ pub struct Loaded {
     pub entries: Vec<Entry>,
     /// Its files.
     pub sources: Vec<Source>,
-    /// How it was compiled.
+    /// Options that it was compiled with.
     pub settings: Settings,
     /// The same for GPUs.
     pub gpu: Option<cuda::Program>,

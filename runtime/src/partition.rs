@@ -24,7 +24,7 @@ pub const MOST: usize = 16;
 /// Bytes of arrays of which little is in a cache any more when a bulk operation comes to them.
 pub const FAR: usize = 1 << 23;
 
-/// Where the elements of the classes go.
+/// Destinations of the elements of each class.
 #[repr(C)]
 #[derive(Clone, Debug)]
 pub struct Places {
@@ -72,7 +72,7 @@ impl Places {
     }
 }
 
-/// How many elements each class has. What has a number that is no class goes nowhere.
+/// Number of elements of each class. What has a number that is no class is not counted.
 fn count(classes: &[u32], most: usize) -> [i64; MOST] {
     let mut counts = [0; MOST];
     for c in classes {
@@ -303,7 +303,7 @@ pub type Scatter = unsafe extern "C" fn(*mut u8, i64, *const u8, *const i64, i64
 
 /// Bytes of an array that a cache holds.
 const NEAR: usize = 1 << 18;
-/// How many elements before it is stored to, a place is asked for.
+/// Prefetch distance: number of elements between asking for a place and storing to it.
 const AHEAD: usize = 24;
 
 /// Stores elements at their indices. The processor would wait for one place after the other, so those of a large array are asked for

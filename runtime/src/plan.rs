@@ -29,7 +29,7 @@ pub type Slot = u32;
 pub struct Plan<K = Kernel> {
     /// Host functions; calls refer to them by index.
     pub functions: Vec<Function<K>>,
-    /// How many statements they have; the numbers are below.
+    /// Number of their statements; the numbers of statements are below it.
     pub sites: usize,
 }
 
@@ -104,7 +104,7 @@ pub struct Function<K = Kernel> {
     pub name: String,
     /// True if it is an entry point.
     pub is_entry: bool,
-    /// Where the arguments go.
+    /// Slots and kinds of the arguments.
     pub params: Vec<(Slot, Kind)>,
     /// Kinds of the results.
     pub ret: Vec<Kind>,
@@ -114,7 +114,7 @@ pub struct Function<K = Kernel> {
     pub slots: usize,
     /// Its body.
     pub body: Block<K>,
-    /// Where it is defined.
+    /// Source place of its definition.
     pub span: Span,
 }
 
@@ -157,7 +157,7 @@ impl<K> Block<K> {
 /// One operation.
 #[derive(Serialize, Deserialize)]
 pub struct Stm<K = Kernel> {
-    /// Where its results go.
+    /// Slots of its results.
     pub pat: Vec<Slot>,
     /// The operation.
     pub op: Op<K>,
@@ -221,7 +221,7 @@ pub enum Op<K = Kernel> {
 pub struct Loop<K = Kernel> {
     /// State: slots and initial values.
     pub params: Vec<(Slot, Operand)>,
-    /// How often.
+    /// Form of the loop.
     pub form: LoopForm<K>,
     /// One iteration; results in the next state.
     pub body: Block<K>,
@@ -234,7 +234,7 @@ pub struct Split<K = Kernel> {
     pub rows: Operand,
     /// Of these in a chunk at most.
     pub most: u64,
-    /// Where a chunk begins, and how many rows it has.
+    /// Slots of the first row of a chunk, and of its number of rows.
     pub chunk: [Slot; 2],
     /// Work on each.
     pub body: Block<K>,
@@ -244,7 +244,7 @@ pub struct Split<K = Kernel> {
     pub bound: Vec<Slot>,
 }
 
-/// How a host loop repeats.
+/// Form of a host loop.
 #[derive(Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum LoopForm<K = Kernel> {
@@ -370,7 +370,7 @@ pub struct Kernel {
     pub space: Space,
     /// Scalars and arrays that the body reads.
     pub captures: Vec<Operand>,
-    /// How the environment is laid out.
+    /// Layout of the environment.
     pub layout: EnvLayout,
     /// Checks that can fail.
     pub checks: Vec<KernelCheck>,
@@ -384,13 +384,13 @@ pub struct Kernel {
     pub code: CodeId,
     /// Use of its results.
     pub kind: KernelKind,
-    /// How it runs.
+    /// Schedule on a CPU.
     pub schedule: Schedule,
-    /// How it is distributed, in a program for ranks.
+    /// Distribution over ranks, in a program for them.
     pub ranks: Option<ForRanks>,
 }
 
-/// How a kernel runs on a CPU.
+/// Schedule of a kernel on a CPU.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Schedule {
     /// One position after the other.
@@ -479,7 +479,7 @@ impl Kernel {
         if let Schedule::Tiled(c) = &self.schedule { Some(c) } else { None }
     }
 
-    /// Where its elements come from, if it only copies a matrix.
+    /// Source of its elements, if it only copies a matrix.
     pub fn transposition(&self) -> Option<&Factor> {
         if let Schedule::Transposed(f) = &self.schedule { Some(f) } else { None }
     }
@@ -535,7 +535,7 @@ pub enum KernelKind {
         dual: CodeId,
         /// Grouping does not change results, so that one thread need not look at chunks.
         exact: bool,
-        /// Where the results go, if they are not the prefixes themselves.
+        /// Destinations of the results, if they are not the prefixes themselves.
         outs: Option<Vec<Out>>,
     },
     /// Output words: address of the kept counts by row, then of the values by position.
@@ -578,7 +578,7 @@ pub enum Out {
 }
 
 impl Out {
-    /// How many words of the environment it has.
+    /// Number of words of the environment that it has.
     pub fn words(&self) -> usize {
         match self {
             Out::Row(..) => 1,

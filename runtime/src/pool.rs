@@ -1,4 +1,4 @@
-//! Where buffers come from.
+//! Allocation of buffers.
 //!
 //! Fresh pages are expensive (the kernel zeroes each one), so a freed buffer of [`POOLED`] bytes or more is kept and
 //! handed out again to a request of nearly its size. Large blocks are mapped directly, aligned to two megabytes and

@@ -130,9 +130,9 @@ impl AddAssign for Rows {
 /// Cost of one statement, all its runs together. A statement with blocks in it costs only what they do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// How often it ran.
+    /// Number of runs.
     pub runs: u64,
-    /// How long.
+    /// Time of all runs together.
     pub time: Duration,
     /// Counted work.
     pub counters: Counters,

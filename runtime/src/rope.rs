@@ -45,9 +45,9 @@ pub struct Rope<A = Array> {
     prim: Prim,
     /// Not empty, by origin; each buffer once.
     parts: Vec<Member<A>>,
-    /// How many elements there were when they were last collected.
+    /// Number of elements after the last collection.
     settled: usize,
-    /// And how many arrays.
+    /// And of arrays.
     settled_count: usize,
 }
 
@@ -55,7 +55,7 @@ pub struct Rope<A = Array> {
 #[derive(Clone, Debug)]
 struct Member<A> {
     array: A,
-    /// How many elements may still be looked at and copied on its behalf.
+    /// Number of elements that may still be looked at and copied on its behalf.
     credit: Arc<AtomicUsize>,
 }
 
@@ -80,7 +80,7 @@ impl<A: Part> Member<A> {
 
 /// An array that may be in a rope, wherever it is held.
 pub trait Part: Clone {
-    /// Where element 0 is in the index space.
+    /// Index of element 0 in the index space.
     fn origin(&self) -> i64;
     /// Number of elements.
     fn elements(&self) -> usize;
@@ -173,7 +173,7 @@ impl<A: Part> Rope<A> {
         (index - self.parts[part].origin() < self.parts[part].elements() as i64).then_some(part)
     }
 
-    /// Which part an index is in, for many indices. Among a few parts the one before says little about the next; among many that is mostly
+    /// Search for the part that an index is in, for many indices. Among a few parts the one before says little about the next; among many that is mostly
     /// in the same.
     fn finder(&self) -> impl FnMut(i64) -> Option<usize> + use<A> {
         let spans: Vec<_> = self.parts.iter().map(|a| a.origin()..a.origin() + a.elements() as i64).collect();
@@ -274,7 +274,7 @@ impl<A: Part> Rope<A> {
         rows
     }
 
-    /// How many elements of each part are in rows. Which rows are empty cannot be foretold, so that these count as well, as nothing.
+    /// Number of elements of each part that are in rows. Which rows are empty cannot be foretold, so that these count as well, as nothing.
     fn used(&self, starts: &[i64], lens: &[i64]) -> Vec<usize> {
         let mut used = vec![0; self.parts.len()];
         let mut find = self.finder();
@@ -304,9 +304,9 @@ impl<A: Part> Rope<A> {
 pub struct Row<A> {
     /// Its number.
     pub row: usize,
-    /// Where it is.
+    /// Array that it is in.
     pub part: A,
-    /// Where in that.
+    /// Offset in that array.
     pub at: usize,
     /// Its length.
     pub len: usize,
@@ -360,7 +360,7 @@ pub fn moved<A>(starts: &[i64], rows: &[Row<A>], mut origin: i64) -> Array {
 /// Result of [`Rope::compact`].
 #[derive(Debug)]
 pub struct Moved {
-    /// Where rows start now.
+    /// New starts of the rows.
     pub starts: Array,
     /// Elements copied.
     pub copied: usize,

@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where traces go: to standard error, or to a text that [`captured`] gives back.
+/// Destination of traces: standard error, or a text that [`captured`] gives back.
 #[derive(Clone, Debug, Default)]
 pub struct Sink {
     captured: Option<Arc<Mutex<String>>>,

@@ -4,7 +4,7 @@ use par_trials::c_compiler;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Where the library is: beside this test.
+/// Folder of the libraries, beside this test.
 fn libraries() -> PathBuf {
     let test = std::env::current_exe().expect("this test has a file");
     test.parent().expect("a folder").to_path_buf()

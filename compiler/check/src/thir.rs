@@ -63,7 +63,7 @@ pub struct Def {
     pub ret_span: Span,
 }
 
-/// Which parts of a type a module hides. The parts are the element of an array, the components of a tuple or record, all
+/// Parts of a type that a module hides. The parts are the element of an array, the components of a tuple or record, all
 /// payloads of a sum.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs)]
@@ -171,7 +171,7 @@ pub enum Size {
     Own {
         /// Bound by no pattern and used by no expression.
         name: LocalId,
-        /// How many arrays of the type that owns it are around this mention: the elements of what is around those have
+        /// Number of arrays around this mention that belong to the type that owns it: the elements of the arrays around those have
         /// a size of their own each.
         inner: i32,
     },
@@ -333,7 +333,7 @@ pub enum IndexArg {
     },
 }
 
-/// How a loop repeats.
+/// Form of a loop.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum LoopForm {

@@ -111,7 +111,7 @@ fn rendered(text: &str) -> String {
     format!("{text}\n{}", render(&diags, &sources, false))
 }
 
-/// How many definitions were left out because nothing mentions them.
+/// Number of definitions that were left out because nothing mentions them.
 fn left_out(program: &Program) -> usize {
     let is_unit = |e: &ExprKind| matches!(e, ExprKind::Tuple(parts) if parts.is_empty());
     program.defs.iter().filter(|def| !def.intrinsic && is_unit(&def.body.kind)).count()

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Which program, and how it is run.
+/// Program to measure, and the options of its runs.
 #[derive(clap::Args)]
 pub struct Subject {
     /// The program
@@ -24,7 +24,7 @@ pub struct Subject {
     /// Machine that it is compiled for and runs on
     #[arg(long, value_enum, default_value = "cpu")]
     backend: Machine,
-    /// Which GPU, where there are several
+    /// Number of the GPU, where there are several
     #[arg(long, value_name = "N", default_value = "0")]
     device: usize,
     /// Number of threads; 0: one for each processor

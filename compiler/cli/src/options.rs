@@ -25,7 +25,7 @@ pub struct Compile {
     /// Reject programs with such a warning: `--deny sizes` is `-W sizes=error`. May be repeated
     #[arg(long, value_name = "NAME", value_parser = denied)]
     deny: Vec<String>,
-    /// Which version runs of what can be done in parallel and also one after the other
+    /// Version to run of what can be done in parallel and also one after the other
     #[arg(long, value_enum, value_name = "VERSION", default_value = "auto")]
     force_version: Forced,
     /// Work through nests in chunks of so many rows at most, whether or not memory is short
@@ -71,7 +71,7 @@ fn least_elements(text: &str) -> Result<Least, String> {
 /// The versions as they are named on the command line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Forced {
-    /// What the sizes suggest at run time
+    /// The one that the sizes suggest at run time
     Auto,
     /// Always the flat one
     Flat,
@@ -178,7 +178,7 @@ pub struct Limits {
     /// "out of memory"
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     memory_limit: Option<usize>,
-    /// Which GPU, where there are several, for `--backend cuda` and `auto`
+    /// Number of the GPU, where there are several, for `--backend cuda` and `auto`
     #[arg(long, value_name = "N", default_value = "0")]
     device: usize,
     /// The same results in every run: where a scatter writes several values to one index, the last one wins; and no tuning

@@ -56,7 +56,7 @@ pub struct Args {
     file: PathBuf,
     #[command(flatten)]
     call: Call,
-    /// What to run it on
+    /// Back end to run it on
     #[arg(long, value_enum, default_value = "cpu")]
     backend: BackendName,
     /// Say on standard error what `--backend auto` chose

@@ -1,4 +1,4 @@
-//! How commands end, and what they say about programs; see [`par_native::status`].
+//! Exit statuses of commands, and their messages about programs; see [`par_native::status`].
 
 use crate::ice;
 use par::{Diagnostic, Failure, Program, RunFailure, Sources};

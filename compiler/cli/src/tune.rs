@@ -38,10 +38,10 @@ pub struct Args {
     entry: Option<String>,
     #[arg(long, short, value_name = "[NAME=]FILE", help = INPUT_HELP, long_help = INPUT_LONG_HELP)]
     input: Vec<String>,
-    /// What to run them on
+    /// Back end to run them on
     #[arg(long, value_enum, default_value = "cpu")]
     backend: BackendName,
-    /// Which GPU, where there are several, for `--backend cuda` and `auto`
+    /// Number of the GPU, where there are several, for `--backend cuda` and `auto`
     #[arg(long, value_name = "N", default_value = "0")]
     device: usize,
     /// Number of threads; 0: one for each processor
@@ -140,7 +140,7 @@ impl Tuner<'_> {
         Ok(best)
     }
 
-    /// How long all calls take together with these thresholds.
+    /// Time of all calls together with these thresholds: of each call the fastest run.
     fn time(&self, thresholds: &Thresholds) -> Result<Duration, Status> {
         let tuning = Some(Tuning::new(thresholds, self.program.sources()));
         let program = self.program.variant(&Options { tuning, ..self.options.clone() });

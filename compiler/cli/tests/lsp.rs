@@ -86,7 +86,7 @@ impl Editor {
         }
     }
 
-    /// How many mistakes of a file the editor shows when the server has nothing more to say.
+    /// Number of mistakes of a file that the editor shows when the server has nothing more to say.
     fn settled(&mut self, uri: &str) -> usize {
         self.at("textDocument/hover", uri, 0, 0);
         let last = self.notes.iter().rfind(|n| n["params"]["uri"] == json!(uri)).expect("diagnostics");

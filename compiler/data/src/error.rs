@@ -7,11 +7,11 @@ use std::fmt;
 /// Why a file could not be read or written: one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataError {
-    /// Where in the file, as it follows the file's name: `:3:1`, `, byte 20`, or empty.
+    /// Place in the file, as it follows the file's name: `:3:1`, `, byte 20`, or empty.
     pub place: String,
     /// The mistake, without the file's name.
     pub message: String,
-    /// Which of several values asked for was being read, from 0.
+    /// Index of the value that was being read among several values asked for, from 0.
     pub index: usize,
 }
 

@@ -45,7 +45,7 @@ pub enum Header {
     No,
 }
 
-/// Which format of pictures.
+/// Format of pictures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
 pub enum Picture {
@@ -53,7 +53,7 @@ pub enum Picture {
     Pnm,
 }
 
-/// Which of Arrow's two formats.
+/// One of Arrow's two formats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
 pub enum Wire {

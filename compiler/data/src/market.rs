@@ -42,7 +42,7 @@ const MAX_DENSE: usize = 1 << 28;
 struct Matrix {
     rows: usize,
     cols: usize,
-    /// Where the entries of each row begin, and their number.
+    /// Offset of the first entry of each row, then the number of entries.
     offsets: Array,
     columns: Array,
     values: Array,

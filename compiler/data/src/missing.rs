@@ -27,13 +27,13 @@ impl<'t> Optional<'t> {
         }
     }
 
-    /// Which constructor each row has.
+    /// Number of each row's constructor.
     pub fn tags(&self, present: &Array) -> Array {
         let tag = |there: &bool| if *there { self.some } else { self.none };
         Array::from_slice(&present.slice::<bool>().iter().map(tag).collect::<Vec<_>>())
     }
 
-    /// Which rows have a value.
+    /// For each row, true if it has a value.
     pub fn present(&self, tags: &Array) -> Array {
         Array::from_slice(&tags.slice::<u8>().iter().map(|tag| *tag == self.some).collect::<Vec<_>>())
     }

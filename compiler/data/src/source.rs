@@ -1,4 +1,4 @@
-//! Where bytes come from.
+//! Sources of bytes.
 
 use crate::DataError;
 use std::fs::File;

@@ -13,7 +13,7 @@ use std::io::{BufWriter, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Where a result goes, and as what.
+/// Destination of a result, and its format.
 pub struct Target {
     /// Standard output if there is none.
     pub path: Option<PathBuf>,

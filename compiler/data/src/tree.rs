@@ -15,7 +15,7 @@ pub enum Tree {
     Lists(Array, Box<Tree>),
     /// Parts with names; those of a tuple are called by their numbers.
     Fields(Vec<(String, Tree)>),
-    /// Which rows have a value (`bool`), and the values of all rows: zero, `false` or without elements where there is none.
+    /// For each row, true if it has a value (`bool`), and the values of all rows: zero, `false` or without elements where there is none.
     Optional(Array, Box<Tree>),
 }
 

@@ -207,7 +207,7 @@ fn headers_that_ask_for_everything() {
     }
 }
 
-/// Where there is less memory than a file needs, that is said; how much is needed differs between formats.
+/// An error says that there is less memory than a file needs; the need differs between formats.
 #[test]
 fn files_that_are_larger_than_memory() {
     silently(|| {

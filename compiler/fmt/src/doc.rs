@@ -75,7 +75,7 @@ impl Doc {
     }
 }
 
-/// How much further than a closing token the comments before it are indented.
+/// Indentation of the comments before a closing token, relative to that token.
 const CLOSE: usize = 2;
 
 /// Prints a document and the comments that no token follows.

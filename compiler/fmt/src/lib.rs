@@ -10,7 +10,7 @@
 //!   themselves, so that nothing can get lost.
 //! - `doc`: documents, and printing them within a width.
 //!
-//! Where a line may be broken and the author broke it, it stays broken; elsewhere it is broken only if it is too long. So
+//! A line that the author broke where it may be broken stays broken; other lines are broken only if they are too long. So
 //! formatting twice changes nothing more, and rows of numbers, pipelines and arms stay as they were arranged.
 
 mod doc;
@@ -23,7 +23,7 @@ use source::Source;
 /// Stack for work on a document, in bytes.
 const STACK: usize = 64 << 20;
 
-/// How to format.
+/// Options of formatting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Columns that a line should not exceed. Comments and what cannot be broken may.

@@ -14,7 +14,7 @@ pub struct Source<'a> {
 pub struct Token<'a> {
     /// Its text.
     pub text: &'a str,
-    /// Where it begins.
+    /// Offset of its first byte in the file.
     pub start: usize,
     /// A `[` that must stay where it is, directly after an operand.
     pub is_index: bool,

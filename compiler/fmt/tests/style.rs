@@ -1,4 +1,4 @@
-//! How single constructs are laid out.
+//! Layout of single constructs.
 
 use par_fmt::{Refusal, Style, format};
 

@@ -1,4 +1,4 @@
-//! Which constructs the programs reach, and where they stand: the rules of flattening are by construct and nest.
+//! Constructs that the programs reach, by the places where they stand: the rules of flattening are by construct and nest.
 
 use crate::case::Case;
 use crate::watch::guarded;
@@ -19,7 +19,7 @@ pub struct Coverage {
     flat: BTreeMap<&'static str, u64>,
 }
 
-/// Where a statement stands: how many maps are around it, and whether a branch or a loop is around it inside them.
+/// Places of a statement: by the number of maps around it, and by a branch or a loop around it inside them.
 const PLACES: [&str; 6] = ["outside", "map", "2 maps", "3+ maps", "map, if", "map, loop"];
 
 #[derive(Clone, Copy, Default)]

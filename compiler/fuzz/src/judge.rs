@@ -55,7 +55,7 @@ pub struct Finding {
     pub stage: String,
     /// Actual and expected result.
     pub message: String,
-    /// Which of the calls, if it was one.
+    /// Index of the call, if it was one.
     pub call: Option<usize>,
 }
 
@@ -93,7 +93,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// How a call ended.
+/// Outcome of a call.
 #[derive(Clone, Debug)]
 enum Outcome {
     Value(Value),
@@ -117,7 +117,7 @@ fn law(call: &Call, value: &Value) -> Option<(bool, bool)> {
     }
 }
 
-/// How long calls may take.
+/// Time limits of calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// For one call of the reference; slower ones are left out.

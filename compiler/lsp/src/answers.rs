@@ -23,7 +23,7 @@ pub fn hover(source: &str, analysis: &Analysis, at: Position) -> Option<Hover> {
     Some(Hover { contents, range: Some(text::range(source, span)) })
 }
 
-/// Where what is under the cursor is defined.
+/// Location of the definition of what is under the cursor.
 pub fn definition(url: &Url, source: &str, analysis: &Analysis, at: Position) -> Option<Location> {
     let span = analysis.at(text::offset(source, at))?.definition?;
     let own = span.file == analysis.file();

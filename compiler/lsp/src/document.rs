@@ -85,7 +85,7 @@ pub fn path_of(url: &Url) -> PathBuf {
     url.to_file_path().unwrap_or_else(|()| PathBuf::from(url.path()))
 }
 
-/// Where a source can be opened. Files of the library are in no folder, so they are written into one.
+/// URL at which a source can be opened. Files of the library are in no folder, so they are written into one.
 pub fn url_of(sources: &Sources, file: u32) -> Option<Url> {
     let source = sources.files.get(file as usize)?;
     if !source.is_library {

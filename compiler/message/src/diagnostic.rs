@@ -3,7 +3,7 @@
 use crate::source::Sources;
 use par_runtime::{RuntimeError, Span};
 
-/// How bad it is, and with it the exit status: an error rejects the program (2), an unsupported feature is legal
+/// Severity of a diagnostic, and with it the exit status: an error rejects the program (2), an unsupported feature is legal
 /// but not implemented yet (3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 #[allow(missing_docs)]
@@ -17,7 +17,7 @@ pub enum Severity {
 /// One message with the places involved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
-    /// How bad.
+    /// Its severity.
     pub severity: Severity,
     /// `E0203`: E01xx syntax, E02xx names, E03xx types, E04xx sizes, E05xx functions and specialisation, E06xx
     /// uniqueness, E09xx not implemented yet; W… warnings; empty for run-time errors.

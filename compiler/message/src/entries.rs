@@ -1,4 +1,4 @@
-//! Which entry point is meant.
+//! Choice of the entry point to run.
 
 use crate::nearest;
 use par_runtime::Entry;

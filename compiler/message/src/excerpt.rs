@@ -43,7 +43,7 @@ impl Excerpt {
         cut.then_some(out)
     }
 
-    /// Where a byte of the whole text is now.
+    /// Place in the excerpt of a byte of the whole text.
     pub fn place(&self, at: usize) -> usize {
         let next = self.pieces.partition_point(|(old, _)| old.start <= at);
         match next.checked_sub(1).map(|i| &self.pieces[i]) {

@@ -174,7 +174,7 @@ struct Cache<'a> {
 }
 
 impl Cache<'_> {
-    /// How the file and line of a place are written, and its column in characters from 1.
+    /// File and line of a place, as they are written, and its column in characters from 1.
     fn position(&self, place: &Place) -> (String, usize) {
         let source = &self.sources.files[place.file];
         let before = &source.text[..place.start];

@@ -1,4 +1,4 @@
-//! Which of some names was meant by one that is unknown.
+//! Spelling suggestions: the known name that was probably meant by an unknown one.
 
 /// Longer names are not compared with others.
 const MAX_LENGTH: usize = 100;

@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How arguments are given.
+/// Help for the option `--input`.
 pub const INPUT_HELP: &str = "\
 Arguments: FILE holds the next values, NAME=FILE the value of the parameter NAME; a FILE of named parts (a CSV's columns) holds the
 values of the parameters with these names. May be repeated. Parameters that nothing is given for are read from standard
@@ -67,7 +67,7 @@ pub struct Call {
     /// Draw the result into a picture, x.svg or x.png: lines over arrays of numbers, a heat map of a regular matrix, several lines for tuples and irregular rows
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// How to draw it
+    /// Kind of the plot
     #[arg(long, value_enum, value_name = "KIND", default_value = "auto", requires = "plot")]
     plot_as: PlotKind,
     /// Stop with an error if compiling and running take longer
@@ -84,13 +84,13 @@ pub struct Call {
 /// Kind of a plot, as it is named on the command line.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PlotKind {
-    /// What suits the type
+    /// The kind that suits the type
     Auto,
     /// Lines
     Lines,
     /// Points
     Points,
-    /// How often values occur
+    /// Frequencies of values
     Histogram,
     /// A colour for each element of a matrix
     Heat,
@@ -183,7 +183,7 @@ impl Call {
         )))
     }
 
-    /// Where the results go.
+    /// Destination of the results.
     fn target(&self) -> Target {
         let target = self.output.as_deref().map_or_else(Target::standard_output, Target::parse);
         match target.format {

@@ -30,10 +30,10 @@ struct Args {
     /// The same results in every run: where a scatter writes several values to one index, the last one wins
     #[arg(long)]
     reproducible: bool,
-    /// What to run it on
+    /// Back end to run it on
     #[arg(long, value_enum, default_value = "cpu")]
     backend: Backend,
-    /// Which GPU, where there are several
+    /// Number of the GPU, where there are several
     #[arg(long, value_name = "N", default_value = "0")]
     device: usize,
     /// Say on standard error what `--backend auto` chose

@@ -9,7 +9,7 @@ use std::panic::PanicHookInfo;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// How the process ends. Scripts rely on the numbers.
+/// Exit status of the process. Scripts rely on the numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Status {
@@ -26,7 +26,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// That of another command of Par, by its exit status; nothing if a signal ended it.
+    /// Status of another command of Par by its exit status, which is `None` if a signal ended it.
     pub fn of_code(code: Option<i32>) -> Status {
         match code {
             Some(0) => Status::Success,
@@ -38,7 +38,7 @@ impl Status {
     }
 }
 
-/// How diagnostics are written.
+/// Format of diagnostics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum MessageFormat {
     /// Text with the lines of the program
@@ -50,7 +50,7 @@ pub enum MessageFormat {
 /// The argument for it.
 #[derive(clap::Args)]
 pub struct Messages {
-    /// How diagnostics are written to standard error
+    /// Format of diagnostics on standard error
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "human", long_help = FORMAT_HELP)]
     message_format: MessageFormat,
 }

@@ -6,7 +6,7 @@ use par_runtime::{CancelToken, cancel};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How long work may take to notice that it is to stop.
+/// Time that work has to stop after it was told to, before the process ends.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A number of seconds of the command line.

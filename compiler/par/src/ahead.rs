@@ -11,7 +11,7 @@ use par_runtime::plan::Plan;
 /// Target of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
-    /// Which processors run its machine code.
+    /// Processors that run its machine code.
     pub processor: Processor,
     /// Architectures that kernels for GPUs are compiled for, such as `sm_90`; none: it has no kernels for GPUs. That needs NVRTC.
     pub gpu: Option<&'a [String]>,

@@ -14,7 +14,7 @@ use par_syntax::{Diagnostic, Sources, parse};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// How the text of an imported file is found: the only input that the compiler reads by itself.
+/// Source of the texts of imported files: the only input that the compiler reads by itself.
 pub trait Imports: std::fmt::Debug + Send + Sync {
     /// The text of a file, or why there is none.
     fn read(&self, path: &Path) -> Result<String, String>;

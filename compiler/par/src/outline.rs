@@ -52,7 +52,7 @@ enum Mark {
     Comma,
 }
 
-/// Where lines break, in order: around and in brackets that hold more than a line.
+/// Places of line breaks, in order: around and in brackets that hold more than a line.
 fn marks(text: &str) -> Vec<(usize, Mark)> {
     let (mut found, mut open) = (Vec::new(), Vec::new());
     let mut quoted = None;

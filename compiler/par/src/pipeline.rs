@@ -72,7 +72,7 @@ pub enum Entries {
     Chosen(Option<String>),
 }
 
-/// How to compile.
+/// Options of the compiler.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The entry points that are compiled.
@@ -83,11 +83,11 @@ pub struct Options {
     pub dump_after: Vec<String>,
     /// Keep the program after every step on CORE in the [`Trace`], see [`Program::stages`](crate::Program::stages).
     pub keep_stages: bool,
-    /// Where imported files come from.
+    /// Source of imported files.
     pub imports: Arc<dyn Imports>,
-    /// Which warnings are given.
+    /// Warnings that are reported, and those that reject the program.
     pub warnings: Warnings,
-    /// Which version runs of what has several.
+    /// Version to run of code that has several.
     pub versions: Versions,
     /// Bounds and assertions inside `#[unsafe]` are not checked. A program that is wrong there may then read and write
     /// outside its arrays.

@@ -72,7 +72,7 @@ impl fmt::Display for Backend {
     }
 }
 
-/// How to call an entry point.
+/// Options of a call of an entry point.
 #[derive(Clone, Debug)]
 pub struct CallOptions {
     /// Back end that runs it.
@@ -286,7 +286,7 @@ impl Program {
         self.flattened(target).map(|f| &f.program)
     }
 
-    /// Where sizes decide at run time which version runs.
+    /// Choices between versions that sizes decide at run time.
     pub fn choices(&self, target: Target) -> Result<&[pipeline::Choice], Failure> {
         self.flattened(target).map(|f| f.choices.as_slice())
     }

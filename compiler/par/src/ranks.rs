@@ -27,7 +27,7 @@ pub struct Outcome {
 /// Ranks of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
-    /// How many.
+    /// Number of ranks.
     pub ranks: usize,
     /// Arrays are distributed from so many elements on, or from the usual number on.
     pub least: Option<usize>,

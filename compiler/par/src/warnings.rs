@@ -1,4 +1,4 @@
-//! Which warnings are given, and whether they reject the program.
+//! Selection of warnings: those that are reported, and those that reject the program.
 //!
 //! ```text
 //! -W no-unknown-attribute       one of them is not given

@@ -1,4 +1,4 @@
-//! How much memory programs hold at most: not much more than hand-written code with buffers for what it reads, writes and keeps.
+//! Most memory that programs hold: not much more than hand-written code with buffers for what it reads, writes and keeps.
 
 use par::{Backend, CallOptions, Options, Value, compile};
 use par_runtime::Array;

@@ -341,7 +341,7 @@ pub enum ExpKind {
     OpenIn(Name, Box<Exp>),
 }
 
-/// Which end a range has.
+/// Kind of a range, by its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum RangeKind {
@@ -387,7 +387,7 @@ impl Step {
     }
 }
 
-/// How a loop repeats.
+/// Form of a loop.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum LoopForm {

@@ -5,7 +5,7 @@
 
 use crate::ast::{Exp, ExpKind, Name, Span};
 
-/// Which of two operators of the same strength comes first.
+/// Associativity: the side from which operators of the same precedence are grouped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Associativity {
     Left,

@@ -107,7 +107,7 @@ pub(crate) fn lex_from(text: &str, start: usize, file: u32) -> Lexed<'_> {
     lexer.out
 }
 
-/// How much of `?[n][m].` has been seen.
+/// State of reading `?[n][m].`.
 #[derive(Clone, Copy, PartialEq)]
 enum Existential {
     No,
@@ -123,7 +123,7 @@ struct Lexer<'a> {
     out: Lexed<'a>,
     /// The lines of the documentation comment since the last token.
     doc: Vec<&'a str>,
-    /// Where it ends, while it can be continued.
+    /// End of that comment, while it can be continued.
     doc_end: Option<usize>,
     existential: Existential,
 }

@@ -71,7 +71,7 @@ fn decimal(text: &str) -> Result<Literal, String> {
     }
 }
 
-/// Where digits, point and exponent end and the suffix begins.
+/// End of digits, point and exponent, where the suffix begins.
 fn mantissa_end(text: &str) -> usize {
     let is_digit = |c: char| c.is_ascii_digit() || c == '_';
     let skip = |from: usize| text[from..].find(|c| !is_digit(c)).map_or(text.len(), |i| from + i);

@@ -9,11 +9,11 @@ use crate::diagnostic::Diagnostic;
 use crate::lexer::Spanned;
 use crate::token::Tok;
 
-/// How deep brackets may nest.
+/// Maximum nesting depth of brackets.
 const MAX_BRACKETS: usize = 250;
-/// How deep constructs that become nested code may nest: conditions, loops, functions.
+/// Maximum nesting depth of constructs that are compiled to nested code: conditions, loops, functions.
 const MAX_BLOCKS: usize = 2000;
-/// How deep the tree of a declaration may be. Chains of `let`s and operators, whose code is not nested, count 1 for each link.
+/// Maximum depth of the tree of a declaration. Chains of `let`s and operators, whose code is not nested, count 1 for each link.
 const MAX_DEPTH: usize = 100_000;
 /// Weight of a nested construct.
 const BLOCK: usize = MAX_DEPTH / MAX_BLOCKS;

@@ -52,7 +52,7 @@ pub(crate) fn parse_definition(text: &str, place: Span) -> Option<Def> {
 
 struct Parser<'a> {
     context: Context<'a>,
-    /// How many of the errors come from the lexer.
+    /// Number of errors from the lexer, which come first.
     lexical: usize,
     generated: StartParser,
 }

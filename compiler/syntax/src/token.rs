@@ -198,7 +198,7 @@ impl fmt::Display for Tok<'_> {
 }
 
 impl Tok<'_> {
-    /// How a keyword or a piece of punctuation is written.
+    /// Spelling of a keyword or a punctuation mark.
     fn spelling(&self) -> &'static str {
         let mut table = KEYWORDS.iter().chain(&PUNCTUATION);
         table.find(|(_, tok)| tok == self).map_or("", |(spelling, _)| *spelling)

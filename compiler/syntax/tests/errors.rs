@@ -1,4 +1,4 @@
-//! How syntax errors look. Every snapshot holds the source lines and what a person sees.
+//! Snapshots of syntax errors. Every one holds the source lines and what a person sees.
 
 mod common;
 

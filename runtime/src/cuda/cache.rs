@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub struct Entry(Option<PathBuf>);
 
 impl Entry {
-    /// Where `PAR_CACHE`, or the user's folder for such things, says; nowhere if `PAR_CACHE` is empty.
+    /// Place in the folder that `PAR_CACHE` names, or in the user's cache folder; none if `PAR_CACHE` is empty.
     pub fn of(key: &[&str]) -> Entry {
         Entry(folder().map(|folder| folder.join(format!("{:032x}.cubin", hash(key)))))
     }

@@ -129,7 +129,7 @@ impl Compiled {
     }
 }
 
-/// How the space of a kernel is passed: `n`; `rows, m`; or `rows, total, offsets`.
+/// Shape of a kernel's space, by the arguments that describe it: `n`; `rows, m`; or `rows, total, offsets`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Shape {
@@ -138,7 +138,7 @@ pub enum Shape {
     Ragged,
 }
 
-/// How much one block of threads does.
+/// Work of one block of threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Tile {
     /// Threads of a block.
@@ -262,7 +262,7 @@ impl ContractTile {
     }
 }
 
-/// How a histogram combines a value with what is in its place.
+/// Method by which a histogram combines a value with what is in its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Combine {
     /// By an atomic operation, with tables of blocks in shared memory (`_shared`) or without.

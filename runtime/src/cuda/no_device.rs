@@ -59,7 +59,7 @@ pub unsafe fn foreign(
 pub struct Lent {
     /// The number of the device.
     pub device: usize,
-    /// Where they are.
+    /// Address of the elements.
     pub address: u64,
     _never: Infallible,
 }

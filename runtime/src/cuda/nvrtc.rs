@@ -33,7 +33,7 @@ pub struct Nvrtc {
     functions: Functions,
     /// Major and minor number.
     pub version: (i32, i32),
-    /// Where it was found.
+    /// Path under which it was found.
     pub path: PathBuf,
     _library: Library,
     /// Library that the compiler opens by name; loaded from beside it, since not all packages tell the loader where it is.
@@ -126,7 +126,7 @@ impl Nvrtc {
 /// Stands for an architecture: only syntax and types are checked, which takes an eighth of the time, and there is no code.
 pub const SYNTAX: &str = "syntax";
 
-/// How everything is compiled: floats as they are written, without fused operations.
+/// Options for compiling everything: floats as they are written, without fused operations.
 pub fn options(architecture: &str) -> Vec<String> {
     let [architecture, for_it] = match architecture {
         SYNTAX => ["compute_90", "--fdevice-syntax-only"],
@@ -174,7 +174,7 @@ fn functions(library: &Library) -> Result<Functions, libloading::Error> {
     }
 }
 
-/// Where the library may be, the likeliest first.
+/// Paths at which the library may be, the likeliest first.
 fn candidates() -> Vec<PathBuf> {
     let said = std::env::var_os("PAR_NVRTC").filter(|path| !path.is_empty());
     if let Some(path) = said.map(PathBuf::from) {

@@ -53,7 +53,7 @@ unsafe impl Sync for Matrix {}
 #[repr(C, align(64))]
 struct Line<T, const C: usize>([T; C]);
 
-/// Where the results go and what they start from.
+/// Destination of the results, and their initial values.
 struct Target {
     out: *mut u8,
     /// One value per result, or one for all.

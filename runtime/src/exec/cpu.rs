@@ -11,7 +11,7 @@ use crate::profile::{self, Counters};
 use crate::rope::Rope;
 use std::sync::Arc;
 
-/// How the processor is used.
+/// The processor as a device: the code of its kernels, and options of their runs.
 #[derive(Clone, Debug)]
 pub struct Cpu {
     /// The functions of the kernels.

@@ -59,7 +59,7 @@ use record::Recorder;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// How to run.
+/// Options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Number of threads; 0 stands for all processors.

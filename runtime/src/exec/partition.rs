@@ -48,7 +48,7 @@ impl Launch<'_> {
         moving.note(&counts.collect::<Vec<_>>(), places.strays);
     }
 
-    /// Where the classes go on, after the prefixes in the environment.
+    /// Destinations of the classes' next elements, after the prefixes in the environment.
     fn places(&self, partition: &Partition, moving: &Moving, env: &[u64]) -> Places {
         let layout = &self.kernel.layout;
         let mut places = Places::new(&moving.first, self.env[layout.outputs_at()] as usize);

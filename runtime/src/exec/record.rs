@@ -40,7 +40,7 @@ impl Recorder {
     }
 }
 
-/// How things stood before a statement.
+/// Counters and time before a statement.
 pub struct Before {
     counters: Counters,
     start: Option<Clock>,

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-/// How often a thread looks whether the prefix before its part is there, before it sleeps until it is: about as long as
+/// Number of polls by a thread that waits for the prefix before its part, until it sleeps: they take about as long as
 /// the reduction of a part takes. On a busy machine whoever computes the prefix may not run at all.
 const LOOKS: usize = 1 << 12;
 /// Return value of the code that only reduces if nothing before the part matters to the result.

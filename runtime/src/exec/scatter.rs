@@ -1,4 +1,4 @@
-//! Which value stays where threads scatter several to one index.
+//! Settlement of scatters: the value that stays where threads scatter several to one index.
 //!
 //! A chunk may write to an index after a later chunk has. If indices do not decrease (as offsets of rows, some of which are empty), that can only be the
 //! index that the later chunk begins with. So what each chunk writes there is written once more, after all chunks and in their order: of such

@@ -5,7 +5,7 @@ use super::view::{Lengths, View};
 use crate::{Array, Prim, Scalar, Value};
 use std::fmt;
 
-/// How far apart floats may be: `|a - b| <= absolute + relative * max(|a|, |b|)`. Not-a-number equals itself.
+/// Tolerance of comparisons of floats: `|a - b| <= absolute + relative * max(|a|, |b|)`. Not-a-number equals itself.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[allow(missing_docs)]
 pub struct Tolerance {
@@ -37,7 +37,7 @@ impl Tolerance {
 /// One place where two values differ.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Difference {
-    /// How to get there: `[3][1]`, `.0[2]`, `[1].name`; empty for the value itself.
+    /// Path to the place: `[3][1]`, `.0[2]`, `[1].name`; empty for the value itself.
     pub path: String,
     /// Text of the first value there: `5i32`, `length 3`, `#some`.
     pub left: String,

@@ -25,7 +25,7 @@ pub struct InputError {
     pub message: String,
     /// Bytes of the input that are wrong.
     pub range: Range<usize>,
-    /// Which of the values asked for was being read, from 0.
+    /// Index of the value that was being read among those asked for, from 0.
     pub index: usize,
 }
 

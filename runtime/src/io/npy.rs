@@ -64,7 +64,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// How many there are.
+    /// Number of rows.
     pub fn count(&self) -> usize {
         self.header.dims[0] as usize
     }

@@ -17,7 +17,7 @@ pub enum View<'a> {
     Sum(Box<View<'a>>, Vec<(&'a str, Vec<View<'a>>)>),
     /// An array dimension.
     Array {
-        /// How long the rows are.
+        /// Lengths of the rows.
         lengths: Lengths<'a>,
         /// The elements of all rows.
         elem: Box<View<'a>>,
@@ -35,7 +35,7 @@ pub enum View<'a> {
 pub enum Lengths<'a> {
     /// The same for all.
     Uniform(i64),
-    /// Where rows begin and end.
+    /// Start of each row, then the end of the last one.
     Offsets(&'a [i64]),
 }
 

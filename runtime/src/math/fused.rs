@@ -96,7 +96,7 @@ fn single(a: f32, b: f32, c: f32) -> f32 {
     f64::from_bits(if rest.abs() > 0.0 { odd } else { bits }) as f32
 }
 
-/// How formulas multiply and add `f32`s, rounding once.
+/// Multiplication and addition of `f32`s with one rounding, for formulas.
 pub trait Multiply {
     /// `a * b + c`.
     fn fused(&mut self, a: f32, b: f32, c: f32) -> f32;

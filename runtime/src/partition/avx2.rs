@@ -58,7 +58,7 @@ fn pack_64(mask: u32, x: __m256i) -> __m256i {
     pack_32(u32::from(PAIRS[(mask & 15) as usize]), x)
 }
 
-/// Which of 8 numbers are `c`.
+/// Mask of those of 8 numbers that are `c`.
 ///
 /// # Safety
 /// There are so many numbers.
@@ -70,7 +70,7 @@ unsafe fn equal_8(classes: *const u32, c: i32) -> u32 {
     _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(x, _mm256_set1_epi32(c)))) as u32
 }
 
-/// Which of 4 numbers are `c`.
+/// Mask of those of 4 numbers that are `c`.
 ///
 /// # Safety
 /// There are so many numbers.

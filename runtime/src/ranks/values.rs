@@ -87,7 +87,7 @@ type Cuts = Vec<usize>;
 trait Columns {
     /// The number of rows of an outermost array.
     fn rows(&mut self) -> Result<Cuts>;
-    /// What says how long rows are: the cuts of their elements.
+    /// The column of the lengths of rows; gives the cuts of the rows' elements.
     fn lengths(&mut self, cuts: &Cuts) -> Result<Cuts>;
     /// Elements.
     fn data(&mut self, cuts: &Cuts) -> Result<()>;

@@ -6,7 +6,7 @@ use crate::thir::{LocalId, Pat, PatKind, Ty};
 use par_runtime::Span;
 use std::rc::Rc;
 
-/// Where a root comes from.
+/// Origin of a root.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A `let`, a case, a loop: free to be consumed.
@@ -26,7 +26,7 @@ pub struct RootInfo {
     pub name: String,
     /// The name that introduced it.
     pub owner: Option<LocalId>,
-    /// Where it was introduced.
+    /// Source place that introduces it.
     pub span: Span,
     pub kind: Kind,
     /// Of a parameter: written with `*`.
@@ -38,7 +38,7 @@ pub struct RootInfo {
 /// A local in scope.
 pub struct Bound {
     pub alias: Alias,
-    /// Where its name is introduced.
+    /// Source place that introduces its name.
     pub span: Span,
 }
 

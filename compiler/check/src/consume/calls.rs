@@ -18,7 +18,7 @@ pub struct Operand {
     pub place: Option<Place>,
 }
 
-/// Where something was consumed.
+/// Site at which something was consumed.
 #[derive(Clone, Debug)]
 pub struct Site {
     /// The argument.
@@ -37,7 +37,7 @@ pub struct Site {
 
 /// One array that a call is given.
 pub struct Given {
-    /// Which argument it is, or is a part of.
+    /// Index of the argument that it is, or is a part of.
     pub argument: usize,
     pub roots: Roots,
     pub span: Span,

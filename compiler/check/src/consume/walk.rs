@@ -250,7 +250,7 @@ impl<'p> Check<'p> {
     }
 }
 
-/// Where a field lies in a tuple or record, and its type.
+/// Index of a field in a tuple or record, and its type.
 fn position<'t>(ty: &'t Ty, field: &str) -> Option<(usize, &'t Ty)> {
     match ty {
         Ty::Unique(t) => position(t, field),

@@ -69,9 +69,9 @@ pub(super) struct Collected<'a> {
     imports: &'a [(String, u32)],
     /// Applications of parametric modules that gave no new types.
     pub(super) instances: HashMap<(ModId, ModId), ModId>,
-    /// How many applications there are.
+    /// Number of applications of parametric modules.
     pub(super) applications: usize,
-    /// How many types were hidden so far.
+    /// Number of types hidden so far.
     pub(super) hidden: usize,
     /// Module types being looked into, to find recursive ones.
     pub(super) open_sigs: Vec<SigId>,

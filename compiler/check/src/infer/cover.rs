@@ -1,4 +1,4 @@
-//! Whether the cases of a `match` cover every value, and whether each of them can be reached.
+//! Exhaustiveness of the cases of a `match`, and reachability of each of them.
 //!
 //! A case is useful if some value fits it and none of the cases before. Cases are rows of a matrix of patterns; the
 //! first column is taken apart constructor by constructor:

@@ -14,7 +14,7 @@ use super::{Binding, Cx, Env};
 use crate::thir::{Def, DefId, Expr, ExprKind, Hidden, LocalId, Pat, Ty, TyVar};
 use par_syntax::{Diagnostic, Severity, ast};
 
-/// Where a definition comes from.
+/// Origin of a definition.
 enum Source<'a> {
     Written(&'a ast::Def),
     View(Box<View<'a>>),

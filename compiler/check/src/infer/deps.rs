@@ -1,4 +1,4 @@
-//! Which definitions a definition mentions, and the order in which to check them.
+//! Dependencies: the definitions that a definition mentions, and the order in which to check them.
 //!
 //! The references are found by a walk over the syntax with the scopes that inference will use. Strongly connected
 //! components of more than one definition, and definitions that mention themselves, are recursive groups.

@@ -17,7 +17,7 @@ pub(super) struct Env<B> {
 /// Argument of a type parameter.
 pub(super) struct TypeArg {
     pub(super) ty: Ty,
-    /// How many arrays are around the place where it was written.
+    /// Number of arrays around the place where it was written.
     pub(super) arrays: i32,
     /// Locals before this one were there before it.
     pub(super) first: LocalId,

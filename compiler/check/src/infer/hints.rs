@@ -316,7 +316,7 @@ impl Cx<'_> {
     }
 }
 
-/// Which fields are missing, or are too many.
+/// Adds notes on the fields that are missing, and on those that the expected type does not have.
 fn advise_fields(diag: Diagnostic, wanted: &[(String, Ty)], given: &[(String, Ty)]) -> Diagnostic {
     let without = |all: &[(String, Ty)], others: &[(String, Ty)]| -> Vec<String> {
         let lacks = |name: &String| !others.iter().any(|(other, _)| other == name);
@@ -393,7 +393,7 @@ pub(super) fn arity(ty: &Ty) -> usize {
     if let Ty::Fun(_, result) = ty { 1 + arity(result) } else { 0 }
 }
 
-/// How values that an operator does not order are ordered.
+/// Note on the order of values that an operator does not order.
 fn compound_order(op: &str) -> String {
     let written = match op {
         "<" => "!(leq y x)",

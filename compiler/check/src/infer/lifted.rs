@@ -14,7 +14,7 @@ use crate::thir::{Expr, Size, Ty};
 use par_runtime::Span;
 use par_syntax::diagnostic::{Diagnostic, Severity};
 
-/// Where functions may stand.
+/// Note on the places in which functions may stand.
 pub(super) const NOTE: &str = "arrays, branches and loops give no functions, and only type parameters like `'^t` stand for types with functions";
 
 /// E0317 for an accumulator where there can be none.
@@ -24,7 +24,7 @@ pub(super) fn no_writes(what: &str, ty: &str, span: Span) -> Diagnostic {
         .note(NO_WRITES)
 }
 
-/// Where accumulators may stand.
+/// Note on the places in which accumulators may stand.
 pub(super) const NO_WRITES: &str = "an accumulator is passed on to `write`, to functions, and through branches and loops; the function that was given it gives it back";
 
 impl Cx<'_> {

@@ -10,7 +10,7 @@ use super::Cx;
 use par_syntax::Diagnostic;
 use par_syntax::ast::{Def, ExpKind, Ident, Pat, PatKind, SizeExp, TypeArg, TypeExp, TypeKind, TypeParam};
 
-/// Where a size may be mentioned.
+/// Pattern or type in which a size may be mentioned.
 #[derive(Clone, Copy)]
 pub(super) enum Place<'a> {
     Pat(&'a Pat),

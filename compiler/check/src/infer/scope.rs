@@ -32,7 +32,7 @@ pub(super) struct Entry<T> {
     pub(super) id: T,
     /// Of its name.
     pub(super) span: Span,
-    /// Where its definition ends: it does not come before what is in it.
+    /// End of its definition: a definition does not come before those inside it.
     pub(super) end: u32,
     /// Declared with `local`: not seen from outside.
     pub(super) local: bool,
@@ -99,7 +99,7 @@ pub(super) struct TypeDef<'a> {
     pub(super) lifted: Lifted,
     pub(super) params: &'a [ast::TypeParam],
     pub(super) meaning: Meaning<'a>,
-    /// Where the names in it are looked up.
+    /// Scope of the names in it.
     pub(super) module: ModId,
     pub(super) span: Span,
     /// In an instance of a parametric module: its right side was checked where it was written.
@@ -337,7 +337,7 @@ impl<'a> Scopes<'a> {
         self.inside(from, at, true, &|m| m.values.get(name).copied()).map(|meant| meant.id)
     }
 
-    /// Where the file defines a value of this name, if that is after a place.
+    /// Source place of the file's definition of a value of this name, if that is after a place.
     pub(super) fn defined_later(&self, from: ModId, at: Span, name: &str) -> Option<Span> {
         let modules = std::iter::successors(Some(from), |id| self.get(*id).parent);
         let file = modules.map(|id| self.get(id)).find(|m| m.prefix.is_empty())?;

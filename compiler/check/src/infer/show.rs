@@ -22,7 +22,7 @@ fn def_name(program: &Program, id: u32) -> String {
     program.defs.get(id as usize).map_or_else(|| "_".to_string(), |d| d.name.clone())
 }
 
-/// Where the printer finds names.
+/// Names for the printer.
 pub(super) struct Names<'a> {
     pub(super) locals: &'a [String],
     pub(super) type_vars: &'a [String],
@@ -41,7 +41,7 @@ pub(super) struct Printer<'a> {
     pub(super) types: Option<&'a Types>,
 }
 
-/// How tightly the surrounding text binds.
+/// Precedence of the surrounding text, from the weakest.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 pub(super) enum Prec {
     /// Anything may stand here.

@@ -86,10 +86,10 @@ impl PrimSet {
     }
 }
 
-/// How many parts a type may have: far more than anybody writes.
+/// Maximum number of parts of a type: far more than anybody writes.
 pub(super) const MAX_TYPE_SIZE: usize = 20_000;
 
-/// Which types a variable may become.
+/// Constraint on the types that a variable may stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     /// Every type.

@@ -109,7 +109,7 @@ impl Cx<'_> {
     }
 }
 
-/// How many steps are one place: fields, or indices after indices.
+/// Number of steps at the beginning that are one place: fields, or indices after indices.
 fn together(steps: &[Step]) -> usize {
     let is_field = |step: &Step| matches!(step, Step::Field(_));
     let is_slice = |arg: &ast::IndexArg| matches!(arg, ast::IndexArg::Slice { .. });

@@ -11,7 +11,7 @@
 //! scatter dest (flatten lists)
 //! ```
 //!
-//! Where the count is a constant or known outside, all lists have one length, so that they are a matrix. A place that stays
+//! If the count is a constant or known outside, all lists have one length, so that they are a matrix. A place that stays
 //! empty holds the index -1, which is written nowhere.
 
 use super::index::At;

@@ -59,7 +59,7 @@ pub(super) enum Key {
     Slice(Var, Atom, Atom, Atom),
 }
 
-/// How many statements one program may have after inlining.
+/// Maximum number of statements of a program after inlining.
 const MAX_STATEMENTS: usize = 1_000_000;
 
 impl<'p> Lower<'p> {

@@ -10,7 +10,7 @@ use par_ir::Span;
 use par_syntax::diagnostic::Diagnostic;
 use std::rc::Rc;
 
-/// How deep calls may nest while inlining; every one takes some kilobytes of stack.
+/// Maximum nesting depth of calls while inlining; every one takes some kilobytes of stack.
 const MAX_DEPTH: usize = 10_000;
 
 impl<'p> Lower<'p> {
@@ -35,7 +35,7 @@ impl<'p> Lower<'p> {
         self.apply(&g, rest, want)
     }
 
-    /// Where a function is written, if that is in the user's code.
+    /// Source place of a function, if that is in the user's code.
     pub fn origin(&self, fun: &Fun<'p>) -> Option<Span> {
         let span = match fun {
             Fun::Closure(c) => c.body.span,
@@ -139,7 +139,7 @@ impl<'p> Lower<'p> {
         }
     }
 
-    /// Where the arguments of the call stand, if it has just so many in the user's code.
+    /// Takes the source places of the call's arguments; empty unless the user's code has exactly `args` of them.
     fn argument_places(&mut self, args: usize) -> Vec<Span> {
         let places = std::mem::take(&mut self.place.arguments);
         if places.len() == args { places } else { Vec::new() }
@@ -273,7 +273,7 @@ pub(super) fn def_env<'p>(def: &Def, types: &[Shape]) -> Env<'p> {
     Env::with_types(def.type_params.iter().copied().zip(types.iter().cloned()).collect())
 }
 
-/// How many arguments a definition takes; an intrinsic may be declared with a function type instead of parameters.
+/// Number of arguments that a definition takes; an intrinsic may be declared with a function type instead of parameters.
 fn arity(def: &Def) -> usize {
     if def.intrinsic && def.params.is_empty() { arrows(&def.ret) } else { def.params.len() }
 }

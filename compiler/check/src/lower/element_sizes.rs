@@ -30,7 +30,7 @@ struct Mention {
     at: usize,
     dim: Dim,
     above: Vec<Dim>,
-    /// How many of those above are around the elements that own the size.
+    /// Number of those above that are around the elements that own the size.
     outer: usize,
 }
 

@@ -260,7 +260,7 @@ impl<'p> Lower<'p> {
         Cut { start: i, len: self.steps(distance, step), stride }
     }
 
-    /// How many steps of a positive size begin before `distance >= 0`.
+    /// Number of steps of a positive size that begin before `distance >= 0`: the quotient, rounded up.
     pub fn steps(&mut self, distance: Atom, step: Atom) -> Atom {
         if step.as_i64() == Some(1) {
             return distance;

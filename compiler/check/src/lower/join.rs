@@ -1,4 +1,4 @@
-//! Where several values become one: their sizes join. Equal ones stay, others become existential, and rows of different
+//! Joins of several values into one, and of their sizes. Equal sizes stay, others become existential, and rows of different
 //! lengths an irregular array.
 //!
 //! ```text

@@ -143,7 +143,7 @@ impl<'p> Rebuild<'p> for Reshape {
     }
 }
 
-/// How long an array is, if that is known.
+/// Length of an array, if it is a constant.
 fn outer_size(array: &Val) -> Option<i64> {
     match array {
         Val::Array(Dim::Size(n), _) => n.as_i64(),

@@ -20,7 +20,7 @@ use par_ir::hash::HashMap;
 use par_ir::{Atom, Dim, Prim, Type};
 use std::collections::VecDeque;
 
-/// How a loop over values repeats.
+/// Form of a loop over values.
 pub(super) enum Repeat<'a, 'p> {
     /// With the index's type and bound.
     For(Prim, Atom),

@@ -60,7 +60,7 @@ pub(super) fn parts(word: i64, key: &Val) -> Vec<Part> {
 }
 
 impl<'p> Lower<'p> {
-    /// How many bits the numbers have that stand for the elements of an array; 0 if there are no such numbers.
+    /// Number of bits of the sort keys that stand for the elements of an array; 0 if there are no such keys.
     pub fn order_bits(&self, xs: &Val<'p>) -> R<Val<'p>> {
         let elem = self.elem_of(xs)?;
         Ok(Val::i64(Atom::i64(if has_words(elem) { bits(elem) } else { 0 })))

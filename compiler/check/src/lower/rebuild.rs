@@ -26,7 +26,7 @@ pub(super) trait Rebuild<'p> {
         Err(lo.function_value(self.place()))
     }
 
-    /// Where functions are refused, for the message.
+    /// Construct in which functions are refused, for the message.
     fn place(&self) -> &'static str {
         "an array"
     }

@@ -30,13 +30,13 @@ use par_ir::{Atom, Dim, Span, Type, Var};
 use par_syntax::diagnostic::Diagnostic;
 use std::rc::Rc;
 
-/// How many functions one definition may become.
+/// Maximum number of functions that one definition is instantiated to.
 const MAX_INSTANCES: usize = 256;
 
-/// How large the types of one instance may be, in parts.
+/// Maximum size of the types of one instance, in parts.
 const MAX_TYPE_SIZE: usize = 1000;
 
-/// How much of a type a message shows.
+/// Maximum number of characters of the types in a message.
 const MAX_TYPE_TEXT: usize = 60;
 
 /// The functions made so far.
@@ -430,7 +430,7 @@ pub(super) fn columns(val: &Val) -> Vec<Atom> {
     out
 }
 
-/// Which dimensions of a value are irregular according to its declared type.
+/// Appends a flag for each dimension of a value: true if it is irregular according to the declared type.
 fn kinds(val: &Val, ty: Option<&Ty>, depth: usize, out: &mut Vec<bool>) {
     match (val, ty) {
         (_, Some(Ty::Unique(t))) => kinds(val, Some(t), depth, out),

@@ -197,7 +197,7 @@ impl<'p> Lower<'p> {
         self.add(cut.start, offset)
     }
 
-    /// Which element of the slice index `i` is, and whether it is one.
+    /// Position of index `i` in the slice, and a condition: true if the slice has that index.
     fn position_in(&mut self, cut: Cut, i: Atom) -> (Atom, Atom) {
         let offset = self.sub(i, cut.start);
         let q = self.bin(BinOp::Div, Prim::I64, offset, cut.stride);

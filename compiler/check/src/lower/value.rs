@@ -66,7 +66,7 @@ pub(super) struct Defined<'p> {
 /// A function of which only the type is known.
 pub(super) struct Unknown<'p> {
     pub ty: &'p Ty,
-    /// Where type parameters are looked up.
+    /// Environment of the type parameters.
     pub env: Env<'p>,
     /// A hole's, which fails before it is called; else what is made of it is thrown away.
     pub runs: bool,
@@ -76,7 +76,7 @@ pub(super) struct Unknown<'p> {
 pub(super) struct Sized<'p> {
     pub fun: Rc<Fun<'p>>,
     pub ty: &'p Ty,
-    /// Where sizes are looked up.
+    /// Environment of the sizes.
     pub env: Env<'p>,
     /// Declared name, for messages, and where.
     pub name: String,
@@ -140,7 +140,7 @@ pub(super) enum Extent {
 }
 
 impl Shape {
-    /// How many constructors of types it is made of.
+    /// Number of type constructors that it is made of.
     pub fn parts(&self) -> usize {
         1 + match self {
             Shape::Tuple(ts) => ts.iter().map(Shape::parts).sum(),

@@ -12,7 +12,7 @@ use std::rc::Rc;
 /// Name of a histogram whose operator no kernel can take.
 pub(super) const REDUCE_GROUPS: &str = "reduce_groups";
 
-/// Where a scatter writes two different values.
+/// Name of the search for an index to which a scatter writes two different values.
 pub(super) const SCATTER_CONFLICT: &str = "scatter_conflict";
 
 impl<'p> Lower<'p> {

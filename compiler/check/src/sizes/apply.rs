@@ -81,7 +81,7 @@ impl<'p> Check<'p> {
         Typed { ty, value: Value::of(value) }
     }
 
-    /// Where a parameter is declared, if that is in the user's code.
+    /// Source place of a parameter's declaration, if that is in the user's code.
     fn parameter_place(&self, callee: Callee, i: usize) -> Span {
         let Callee::Def(d) = callee else { return Span::default() };
         let def = &self.program.defs[d.0 as usize];

@@ -46,7 +46,7 @@ use term::Term;
 use types::Scheme;
 use unknowns::{Meta, Opaque};
 
-/// How far a definition is.
+/// State of the analysis of a definition.
 enum State {
     Open,
     /// Its body is being looked at.

@@ -55,7 +55,7 @@ impl<'p> Check<'p> {
         self.equations.deferred.len() - mark.deferred < before
     }
 
-    /// Where nothing asks for a size, it is what a coercion says or what it is joined with.
+    /// Gives a size that nothing asks for the value that a coercion says, or that of a size it is joined with. True if there was one.
     fn follow_wishes(&mut self, mark: Mark) -> bool {
         for i in mark.soft..self.equations.soft.len() {
             let (from, into, site) = self.equations.soft[i].clone();

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A size that is asked for (of a parameter, of a result) *is* what it is found to be: whatever else it meets must agree.
-//! Where values are only joined (arms, elements of a literal, arguments at one type parameter), sizes *flow* together and may
+//! If values are only joined (arms, elements of a literal, arguments at one type parameter), sizes *flow* together and may
 //! differ, unless something asks for the size of the result.
 
 use super::Check;
@@ -167,7 +167,7 @@ impl<'p> Check<'p> {
     }
 }
 
-/// What the atom is if the difference is zero and the atom stands in one of its products.
+/// Value of the atom if the difference is zero; `None` unless the atom occurs once in it and the rest can be divided by its factors.
 pub(super) fn solved_for(difference: &Term, atom: Atom) -> Option<Term> {
     let mut with = difference.products().iter().filter(|(product, _)| product.contains(&atom));
     let (Some((product, factor)), None) = (with.next(), with.next()) else { return None };

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-/// What a size is made of.
+/// Atom of a size term.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub(super) enum Atom {
     /// A size parameter or another integer with a name.
@@ -210,7 +210,7 @@ impl Term {
         Term { written: Some(Rc::new(Written { is_sum, parts: [a, b] })), ..self }
     }
 
-    /// How it is written, if that is a sum or product.
+    /// Sum or product as which it is written, if it is one.
     pub(super) fn written(&self) -> Option<&Written> {
         self.written.as_deref()
     }

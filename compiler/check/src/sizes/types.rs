@@ -168,7 +168,7 @@ pub(super) struct Scheme {
     pub(super) ty: Type,
 }
 
-/// What stands for names and open sizes, while a type is copied.
+/// Substitution of names and open sizes, while a type is copied.
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) locals: HashMap<LocalId, Option<Term>>,

@@ -7,7 +7,7 @@ use super::types::Dim;
 use crate::thir::{Expr, LocalId};
 use par_runtime::Span;
 
-/// Where a size to be found comes from.
+/// Origin of a size to be found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// A parameter without a declared type has it.
@@ -24,7 +24,7 @@ pub(super) struct Meta {
     /// Nesting depth of functions at which it belongs: what is local to inner ones cannot be it.
     pub(super) level: u32,
     pub(super) is: Option<Term>,
-    /// Where it was found.
+    /// Source place at which it was found.
     pub(super) at: Span,
     /// Not one size, or none that can be named.
     pub(super) any: bool,
@@ -39,7 +39,7 @@ pub(super) struct Opaque<'p> {
     pub(super) key: Option<(String, Vec<Term>)>,
     /// Sizes to be found are in it.
     pub(super) open: bool,
-    /// How many computations it is.
+    /// Number of computations in it.
     weight: usize,
     pub(super) expr: Option<&'p Expr>,
     /// A number that is it, an array whose outermost size it is.

@@ -71,7 +71,7 @@ pub struct Args {
     /// With --kernels and --transfers: on arrays of so many elements of 4 bytes; may be repeated
     #[arg(long, value_name = "N", requires = "of_gpu", default_values = ["65536", "1048576", "16777216", "268435456"], value_parser = clap::value_parser!(u64).range(1024..1 << 32))]
     elements: Vec<u64>,
-    /// What to run them on
+    /// Back end to run them on
     #[arg(long, value_enum, default_value = "cpu")]
     backend: BackendName,
     /// Number of threads; 0: one for each processor

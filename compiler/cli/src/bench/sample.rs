@@ -5,7 +5,7 @@ use par::testing::DataSet;
 use par::{Backend, CallOptions, Program, RunFailure, Value};
 use std::time::{Duration, Instant};
 
-/// How often a call is run.
+/// Back end of a call's runs, and limits on their number and time.
 pub struct Effort {
     /// Back end that it runs on.
     pub backend: Backend,

@@ -61,7 +61,7 @@ const OTHERS: &[&str] = &[
     "par_text_free",
 ];
 
-/// How a parameter or a result is passed.
+/// Representation of a parameter or a result in C.
 enum Passed {
     /// As a number: its name in Par, its type in C.
     Number(&'static str, &'static str),

@@ -67,7 +67,7 @@ pub struct Args {
     /// Make a library, static and shared, with a header for C
     #[arg(long)]
     lib: bool,
-    /// Which processors the machine code is for
+    /// Processors that the machine code is for
     #[arg(long, value_enum, value_name = "CPU", default_value = "native")]
     cpu: Cpu,
     /// Also put in kernels for GPUs; compiled for these architectures (sm_90), for others when the program starts

@@ -1,4 +1,4 @@
-//! Where the library is that compiled programs are linked with.
+//! Search for the library that compiled programs are linked with.
 
 use super::{inside, made};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::SystemTime;
 /// Its name where it is installed.
 const NAME: &str = "libpar_native.a";
 
-/// How to get one.
+/// Advice on getting one.
 const ADVICE: &str = "`cargo build --release -p par-native` makes it, in target/release; --runtime FILE or PAR_RUNTIME says where it is";
 
 /// The library: as the option says, as the environment says, beside this command, where packages put it, inside the command, or made by

@@ -40,7 +40,7 @@ Exit status: 0 all agree; 1 something differs; 101 something in Par failed a che
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
-    /// How long to go on
+    /// Time to go on, in seconds
     #[arg(long, value_name = "N", default_value = "60")]
     seconds: u64,
     /// Number of the first program

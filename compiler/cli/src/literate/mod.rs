@@ -33,7 +33,7 @@ pub struct Args {
     /// The program
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where the page goes: .md (with the pictures in a folder beside it) or .html (with everything inside) [default: FILE.md]
+    /// Write the page to PAGE: .md (with the pictures in a folder beside it) or .html (with everything inside) [default: FILE.md]
     #[arg(long, short, value_name = "PAGE")]
     output: Option<PathBuf>,
     /// Write nothing; fail if the page is not as it would be written

@@ -4,7 +4,7 @@ use super::evaluate::Shown;
 use pulldown_cmark::{Options, Parser, html};
 use std::path::{Path, PathBuf};
 
-/// Which kind of page.
+/// Kind of a page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// With pictures in files.

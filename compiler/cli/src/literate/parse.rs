@@ -17,7 +17,7 @@ enum Line<'a> {
     /// A comment at the beginning of the line, without the marks.
     Comment(&'a str),
     Directive(&'a str),
-    /// Where a test block begins, which reaches to the end of its comment.
+    /// Start of a test block, which reaches to the end of its comment.
     Test,
     Code,
 }

@@ -12,7 +12,7 @@ const KEYWORDS: [&str; 22] = [
     "loop", "match", "module", "open", "then", "true", "type", "while", "with",
 ];
 
-/// Where a completion begins, and what may stand there.
+/// Candidates of a completion, and the byte at which it begins.
 #[derive(Debug, PartialEq)]
 pub enum Completion {
     /// A file's name, which the editor knows to complete.

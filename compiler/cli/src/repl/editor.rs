@@ -69,7 +69,7 @@ fn answer(state: &mut State, editor: &mut Line, history: Option<&Path>) -> Resul
     }
 }
 
-/// Where earlier inputs are kept, if there is a place for it.
+/// File of earlier inputs; `None` if neither `XDG_STATE_HOME` nor `HOME` is an absolute path.
 fn history_file() -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;

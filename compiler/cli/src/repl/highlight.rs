@@ -10,7 +10,7 @@ const PAIR: &str = "\x1b[1;4m";
 /// A bracket without a partner.
 const ALONE: &str = "\x1b[31m";
 
-/// How a piece of text looks.
+/// Escape sequence for the style of a class of text; empty if it has none.
 fn style(class: Class) -> &'static str {
     match class {
         Class::Keyword => "\x1b[1;34m",
@@ -55,7 +55,7 @@ fn paint(text: &str, look: &str, out: &mut String) {
     out.push_str(RESET);
 }
 
-/// Where the name of a command ends.
+/// End of the name of a command, in bytes.
 fn command_end(text: &str) -> usize {
     let start = text.len() - text.trim_start().len();
     text[start..].find(char::is_whitespace).map_or(text.len(), |at| start + at)

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Token that stops the present evaluation.
 static CURRENT: Mutex<Option<CancelToken>> = Mutex::new(None);
-/// How often the present evaluation was asked to stop.
+/// Number of times that the present evaluation was asked to stop.
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
 /// The status of a process that Ctrl-C has ended.

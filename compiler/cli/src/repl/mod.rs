@@ -35,7 +35,7 @@ pub struct Args {
     /// A program whose definitions are loaded first
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// What to run expressions on
+    /// Back end to run expressions on
     #[arg(long, value_enum, default_value = "cpu")]
     backend: BackendName,
     /// Number of threads; 0: one for each processor

@@ -8,7 +8,7 @@ const PRINT_LIMIT: usize = 200;
 /// Columns of a line, where nobody knows better.
 const WIDTH: usize = 80;
 
-/// How inputs are run and shown.
+/// Settings of evaluation and output.
 pub struct Settings {
     pub backend: Backend,
     /// 0 stands for all processors.

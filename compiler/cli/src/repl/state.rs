@@ -20,7 +20,7 @@ pub enum Flow {
     Quit,
 }
 
-/// How an input is evaluated and shown.
+/// Mode of evaluating and showing an input.
 #[derive(Clone, Copy, Default)]
 pub struct Mode {
     /// Tell how long it took.

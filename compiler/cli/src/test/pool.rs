@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// How to run processes.
+/// Pool of processes that run the tests of files.
 pub struct Pool {
-    /// How many at a time.
+    /// Maximum number of processes at a time.
     pub jobs: usize,
-    /// How long each.
+    /// Time limit of each process.
     pub limit: Duration,
     /// Arguments of the command before the file.
     pub arguments: Vec<String>,
@@ -28,13 +28,13 @@ pub enum Message {
 
 /// The tests of a file.
 pub struct FileResult {
-    /// Which one.
+    /// Path of the file.
     pub file: PathBuf,
-    /// How its tests went.
+    /// Results of its tests.
     pub tests: Vec<Test>,
     /// True if it was only compiled.
     pub no_tests: bool,
-    /// How long its process ran.
+    /// Time that its process ran.
     pub time: Duration,
 }
 
@@ -155,7 +155,7 @@ fn read_events(pipe: impl Read + Send + 'static) -> Receiver<Event> {
     receiver
 }
 
-/// How a process ended, and the end of what it said.
+/// Exit status of a process as text, and the last lines of its output.
 fn describe(status: ExitStatus, said: &str) -> String {
     const LINES: usize = 20;
     let lines: Vec<&str> = said.lines().collect();

@@ -1,4 +1,4 @@
-//! Which columns a type wants, and of what.
+//! Columns that a type asks for, and their contents.
 
 use crate::missing::Optional;
 use par_runtime::{Prim, ValueType};
@@ -19,7 +19,7 @@ pub enum Content {
     Row(Prim),
 }
 
-/// Which columns.
+/// Columns that are read.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Columns {
     /// Columns with these names.

@@ -136,7 +136,7 @@ struct Column {
     content: Content,
     /// Values of the cells, where they have something.
     cells: Cells,
-    /// Which do, if they need not.
+    /// For each row, true if its cell has something; `None` if all must.
     present: Option<Vec<bool>>,
 }
 

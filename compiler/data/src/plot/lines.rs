@@ -38,7 +38,7 @@ pub fn draw(drawing: &mut Drawing, all: &[Series], style: &Style) {
     }
 }
 
-/// Where names cover the fewest points.
+/// Corner in which names cover the fewest points.
 fn emptiest_corner(all: &[Series], x: &Range<f64>, y: &Range<f64>) -> Corner {
     // In each corner: a quarter of the width and three tenths of the height.
     let mut points = [0; 4];

@@ -26,7 +26,7 @@ use drawing::Color;
 use par_runtime::Value;
 use series::{Data, Series};
 
-/// How a value is shown.
+/// Kind of a plot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Kind {
     /// As the type suggests.
@@ -36,7 +36,7 @@ pub enum Kind {
     Lines,
     /// Points.
     Points,
-    /// How often values occur.
+    /// Frequencies of values.
     Histogram,
     /// A colour for each element of a matrix.
     Heat,
@@ -45,7 +45,7 @@ pub enum Kind {
 /// Style of a plot.
 #[derive(Clone, Debug)]
 pub struct Style {
-    /// How values are shown.
+    /// Kind of the plot.
     pub kind: Kind,
     /// Title above it.
     pub title: Option<String>,

@@ -177,7 +177,7 @@ impl Layout<'_> {
         (broken && head.into_iter().all(|i| !self.source.is_broken_before(i))).then_some(body)
     }
 
-    /// How many lines the author ended before these arguments and inside all but the last.
+    /// Number of lines that the author ended before these arguments and inside all but the last.
     fn next_lines(&self, first: &[Exp], last: &Exp) -> usize {
         let begins = first.first().unwrap_or(last).span.start;
         let tokens = self.token_at(begins)..=self.token_at(last.span.start);

@@ -10,7 +10,7 @@ use crate::doc::{Break, BreakKind, Doc};
 use crate::source::Source;
 use par_syntax::ast::{File, Span};
 
-/// How far the inside of a construct is indented.
+/// Indentation of the inside of a construct, in columns.
 const STEP: usize = 2;
 
 /// The document of a file.

@@ -123,7 +123,7 @@ pub fn law(seed: u64, size: u32) -> Generated {
 pub struct Generated {
     /// The program with its inputs.
     pub case: Case,
-    /// How often each form was used.
+    /// Number of uses of each form.
     pub forms: BTreeMap<&'static str, u64>,
 }
 

@@ -125,7 +125,7 @@ fn condition(g: &mut Gen, p: &Place) -> String {
     format!("({a} {op} {b})")
 }
 
-/// How often a loop runs: small if it is inside another.
+/// Bound of a loop: small if it is inside another.
 fn bound(g: &mut Gen, p: &Place) -> String {
     let (a, n) = (g.rng.pick(&p.counters).clone(), &p.n);
     match g.rng.below(if p.counters.len() > 1 { 5 } else { 8 }) {

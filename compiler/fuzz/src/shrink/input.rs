@@ -40,7 +40,7 @@ fn lists(text: &str) -> Vec<(usize, usize)> {
     out
 }
 
-/// Where the elements between two brackets begin and end.
+/// Start and end of each element between two brackets, in bytes.
 fn elements(text: &str, open: usize, close: usize) -> Vec<(usize, usize)> {
     let (mut depth, mut start, mut out) = (0, open + 1, Vec::new());
     for (i, c) in text[open + 1..close].char_indices() {

@@ -108,7 +108,7 @@ pub fn at<T>(file: &mut File, n: usize, work: impl FnOnce(&mut Exp) -> T) -> Opt
     })
 }
 
-/// How many expressions there are.
+/// Number of expressions.
 pub fn count(file: &mut File) -> usize {
     let mut n = 0;
     find::<()>(file, &mut |_| {

@@ -76,7 +76,7 @@ unsafe fn elements(value: *const ParValue, len: *mut usize, prim: Prim) -> *cons
     data
 }
 
-/// How many dimensions a type begins with, a column each, and what is inside of all of them.
+/// Number of outer array dimensions of a type, a column each, and the type inside all of them.
 fn dimensions(ty: &ValueType) -> (usize, &ValueType) {
     let (mut rank, mut inner) = (0, ty);
     while let ValueType::Array { elem, .. } = inner {

@@ -1,4 +1,4 @@
-//! How the time of compiling grows: `cargo run --release -p par --example growth`.
+//! Growth of the time of compiling: `cargo run --release -p par --example growth`.
 //!
 //! Each line is a family of programs at sizes that double; the ratio of two neighbours is about 2 where time is
 //! linear. Times are medians of five, in milliseconds, without the time of the empty program; for the last families, with machine code.

@@ -13,7 +13,7 @@ use super::Analysis;
 use crate::pipeline::Options;
 use std::ops::Range;
 
-/// How often something may be left out: each time the text is looked at once more.
+/// Maximum number of attempts: each leaves something out and looks at the text once more.
 const ATTEMPTS: usize = 6;
 /// An expression of any type.
 const HOLE: &str = "???";
@@ -44,7 +44,7 @@ pub fn analysis(
     None
 }
 
-/// Where the program's own file is wrong.
+/// Byte ranges of the program's own file that diagnostics are about.
 fn spans(analysis: &Analysis) -> Vec<Range<usize>> {
     let spans = analysis.diagnostics.iter().filter_map(|d| d.labels.first()).map(|label| label.span);
     let own = spans.filter(|span| span.file == analysis.file());

@@ -20,7 +20,7 @@ pub struct Named {
     pub ty: String,
     /// Documentation of it.
     pub text: Option<String>,
-    /// Where it is defined, if that is in a file.
+    /// Source place of its definition, if that is in a file.
     pub definition: Option<Span>,
 }
 
@@ -209,7 +209,7 @@ impl Analysis {
         self.sources.files.last().and_then(|f| f.text.get(at as usize..)).unwrap_or("")
     }
 
-    /// How many bytes from there on are of that kind.
+    /// Number of bytes from there on that are of that kind.
     fn skipped(&self, at: u32, is_skipped: impl Fn(char) -> bool) -> u32 {
         let rest = self.rest(at);
         (rest.len() - rest.trim_start_matches(is_skipped).len()) as u32

@@ -90,7 +90,7 @@ impl Collect<'_> {
         text.get(..at.start as usize).map_or(0, |before| before.matches('\n').count() + 1)
     }
 
-    /// Where the head of a definition begins: behind attributes and the keyword.
+    /// Start of the head of a definition: behind attributes and the keyword.
     fn after_keyword(&self, span: Span) -> u32 {
         let mut rest = self.sources.text(span);
         while let Some((_, after)) = rest.strip_prefix("#[").and_then(|r| r.split_once(']')) {

@@ -15,7 +15,7 @@ pub struct Found<'a> {
 /// The modules that are shown first for a name without module.
 const FIRST: [&str; 4] = ["i64", "f64", "i32", "bool"];
 
-/// How many names are suggested.
+/// Maximum number of names that are suggested.
 const SUGGESTIONS: usize = 3;
 
 /// The last declaration of a name, which may be in parentheses or in backticks as operators are; else that of a module.

@@ -43,7 +43,7 @@ fn heading(item: &Item) -> String {
     }
 }
 
-/// Where an item is declared: file and line.
+/// Source place of an item's declaration: file and line.
 fn place(item: &Item, sources: &Sources) -> String {
     if item.kind == Kind::Operator {
         return "built into the language".to_string();

@@ -92,7 +92,7 @@ impl Type {
         }
     }
 
-    /// How far a function's type is from one that is searched for: 0 if they differ in names only; more if one of them is more general, takes
+    /// Distance of a function's type from one that is searched for: 0 if they differ in names only; more if one of them is more general, takes
     /// its arguments in another order, or takes further ones; none if they have nothing in common.
     pub(super) fn distance(&self, wanted: &Type) -> Option<usize> {
         let straight = Match::of(self, wanted);
@@ -156,7 +156,7 @@ fn orders(n: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// What the variables of two types stand for so that the types are equal.
+/// Unifier of two types: a substitution of their variables that makes the types equal.
 struct Match {
     bound: HashMap<String, Type>,
     /// Variables that stand for something else than a variable of the other type.
@@ -199,7 +199,7 @@ impl Match {
         xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| self.equal(x, y))
     }
 
-    /// What a variable stands for, as far as that is known.
+    /// Type that a variable stands for, as far as that is known; another type is its own result.
     fn resolved(&self, ty: &Type) -> Type {
         match ty {
             Type::Var(name) => self.bound.get(name).map_or(ty.clone(), |t| self.resolved(t)),

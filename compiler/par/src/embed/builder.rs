@@ -82,7 +82,7 @@ pub struct Payload<'b> {
 }
 
 impl Payload<'_> {
-    /// Where part `index` of the payload goes, of as many as the value has.
+    /// Builder for part `index` of the payload of a value that has `count` parts; an error if the constructor takes another number.
     pub fn part(&mut self, index: usize, count: usize) -> Result<&mut Builder, Mismatch> {
         if self.parts.len() != count {
             let message = format!("`#{}` takes {} values, not {count}", self.name, self.parts.len());
@@ -163,7 +163,7 @@ impl Builder {
         self.arrays(repeat_n(length, rows))
     }
 
-    /// Where component `index` of a tuple goes, of as many as the value has.
+    /// Builder for component `index` of a tuple that has `count` components; an error if the type is not such a tuple.
     pub fn component(&mut self, index: usize, count: usize) -> Result<&mut Builder, Mismatch> {
         if !matches!(&self.ty, ValueType::Tuple(ts) if ts.len() == count) {
             return Err(self.mismatch(&format!("a tuple of {count} components")));
@@ -172,7 +172,7 @@ impl Builder {
         Ok(&mut parts[index])
     }
 
-    /// Where the field of a record goes, of a value that has as many.
+    /// Builder for the field `name` of a record that has `count` fields; an error if the type is not such a record or lacks the field.
     pub fn field(&mut self, name: &str, count: usize) -> Result<&mut Builder, Mismatch> {
         let found = match &self.ty {
             ValueType::Record(fs) if fs.len() == count => fs.iter().position(|f| f.0 == name),

@@ -6,7 +6,7 @@ use crate::{Backend, CallOptions, CancelToken, Diagnostic, Entry, Options, Value
 use std::path::Path;
 use std::sync::Arc;
 
-/// How programs are compiled and run. Several contexts, and several programs of each, may live in one process.
+/// Settings for compiling and running programs. Several contexts, and several programs of each, may live in one process.
 #[derive(Clone, Debug)]
 pub struct Context {
     backend: Backend,

@@ -23,7 +23,7 @@ pub struct Ragged<V> {
 
 /// Element type of the rows of a [`Ragged`].
 pub trait Rows {
-    /// How many elements there are.
+    /// Number of elements.
     fn count(&self) -> usize;
 
     /// Adds elements to a builder of elements.
@@ -88,7 +88,7 @@ impl<V> Ragged<V> {
         self.len() == 0
     }
 
-    /// Where the rows begin, and where the last one ends.
+    /// Offsets: the start of each row, then the end of the last one.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
@@ -103,7 +103,7 @@ impl<V> Ragged<V> {
         (self.offsets, self.values)
     }
 
-    /// Which elements are those of a row. Panics if there is no such row.
+    /// Range of the elements of a row. Panics if there is no such row.
     pub fn range(&self, row: usize) -> Range<usize> {
         self.offsets[row]..self.offsets[row + 1]
     }

@@ -21,7 +21,7 @@ pub struct Checks {
 /// One check.
 #[derive(Clone, PartialEq, Eq, Debug, PartialOrd, Ord, Serialize)]
 pub struct Check {
-    /// Where it stands in the source.
+    /// Source place of the check.
     pub at: Location,
     /// Condition that is checked.
     pub what: String,

@@ -1,4 +1,4 @@
-//! Which operation uses what another has made, through scalars, branches and loops of the host.
+//! Data flow from an operation to those that use its results, through scalars, branches and loops of the host.
 
 use super::operations::{Operation, entry_of};
 use par_ir::core::FunId;

@@ -67,7 +67,7 @@ pub struct Insight<'p> {
 /// Costs of an entry point's runs.
 #[derive(Clone, Debug)]
 pub struct RunCost {
-    /// How often it ran.
+    /// Number of runs.
     pub runs: usize,
     /// The median time.
     pub time: Duration,

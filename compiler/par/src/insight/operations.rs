@@ -54,9 +54,9 @@ pub struct Operation {
     pub detail: String,
     /// Why it is there, where the source does not say so.
     pub why: Option<String>,
-    /// Where it comes from.
+    /// Source place of the operation.
     pub at: Location,
-    /// How it runs on a CPU, if it is a kernel.
+    /// Schedule of a kernel on a CPU; `None` for other operations, and on a GPU.
     pub schedule: Option<String>,
     /// Lines whose scalar code it computes, where that is not only its own.
     pub lines: Vec<usize>,
@@ -66,7 +66,7 @@ pub struct Operation {
     pub nest: Vec<Step>,
     /// Branches, loops and functions of the flat program around it, from the outside in.
     pub control: Vec<String>,
-    /// Which version of its nest this is, and when it runs; nothing if there is one only, which goes over all elements of all rows.
+    /// Version of its nest, and the condition for running it; empty if there is one version only, which goes over all elements of all rows.
     pub version: String,
     /// Steps that run one after the other for each element.
     pub sequential: Vec<Step>,
@@ -145,7 +145,7 @@ pub(super) fn say_what_needs_packs(operations: &mut [Operation], edges: &[(usize
     }
 }
 
-/// How many users of a copy are named.
+/// Maximum number of users of a copy that are named.
 const NAMED: usize = 3;
 
 /// The function of an entry point.
@@ -328,8 +328,8 @@ fn written_out(program: &Program, small: &[Part]) -> Vec<Part> {
     out
 }
 
-/// Where a kernel begins that has gathered the scalar code of a map: at the first of it that stands inside the map, or
-/// inside what was fused into that; else (the code is a function's that the map calls) at the map.
+/// Source place of a kernel that has gathered the scalar code of a map: the first of that code which is inside the map, or
+/// inside what was fused into it; else (the code is a function's that the map calls) the map. `None` for other operations.
 fn gathered(stm: &Stm, place: Option<&Place>) -> Option<Span> {
     let (Op::Kernel(k), Some(place)) = (&stm.op, place) else { return None };
     let own = place.parts.first()?;

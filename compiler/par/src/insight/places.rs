@@ -18,7 +18,7 @@ pub struct Location {
     pub text: String,
 }
 
-/// How much of the source is quoted.
+/// Approximate limit on the characters of the source that are quoted.
 const QUOTED: usize = 24;
 
 impl Location {

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 
-/// How to write.
+/// Style of the listing.
 #[derive(Clone, Copy, Debug)]
 struct Style {
     width: usize,
@@ -378,7 +378,7 @@ pub(super) fn details(op: &Operation) -> Vec<String> {
     out
 }
 
-/// Where on the host an operation runs, unless what is around it says so already.
+/// Branches, loops and functions of the host around an operation, without loops if the nest around it has one.
 fn control(op: &Operation) -> String {
     let in_loop = op.nest.iter().any(|s| s.what == "loop");
     let said = |c: &&String| c.as_str() == "loop" && in_loop;

@@ -95,10 +95,10 @@ fn scatters(outs: &[Out]) -> bool {
 
 /// Arrays of which positions read more than their own elements.
 struct Reads {
-    /// How many are read anywhere, and how many at indices that are found before.
+    /// Number of arrays that are read anywhere, and of those that are read at indices that are found before.
     any: usize,
     found: usize,
-    /// Where others are read.
+    /// Places that are read of other arrays, each once.
     near: Vec<String>,
 }
 

@@ -147,7 +147,7 @@ fn bound_names(pat: &Pat, out: &mut Vec<String>) {
     }
 }
 
-/// Where the first thing that is not a comment begins.
+/// Offset of the first text that is neither blank nor a comment; `None` if there is none.
 fn first_token(text: &str) -> Option<usize> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {

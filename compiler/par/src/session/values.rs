@@ -124,7 +124,7 @@ fn hide_params(def: &mut Def, mut new: Vec<Hidden>) {
     }
 }
 
-/// Which parts of a type are hidden.
+/// Hidden parts of a type.
 fn hidden(ty: &ValueType) -> Hidden {
     let parts: Vec<Hidden> = match ty {
         ValueType::Prim(_) => Vec::new(),

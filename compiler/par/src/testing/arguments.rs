@@ -24,7 +24,7 @@ pub struct Scope<'a> {
     pub name: &'a str,
     /// The file's text.
     pub text: &'a str,
-    /// How to compile.
+    /// Options of the compiler.
     pub options: &'a Options,
     /// Reader of files in formats other than text and Futhark's.
     pub files: Option<ReadFile>,

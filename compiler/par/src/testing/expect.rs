@@ -1,4 +1,4 @@
-//! Whether a result, or a message, is the expected one.
+//! Comparison of results and messages with the expected ones.
 
 use par_runtime::Value;
 use par_runtime::io::compare::{Tolerance, differences};

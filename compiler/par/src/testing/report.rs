@@ -1,4 +1,4 @@
-//! How tests went.
+//! Results of tests.
 
 use crate::failure::{Failure, RunFailure};
 use crate::program::Backend;
@@ -44,7 +44,7 @@ pub struct Test {
     pub target: Option<String>,
     /// None if it went well.
     pub problem: Option<Problem>,
-    /// How long it took.
+    /// Time that it took.
     pub time: Duration,
 }
 
@@ -139,10 +139,10 @@ pub enum Event {
     NoTests,
 }
 
-/// How the tests of a file went.
+/// Results of the tests of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// How many went well.
+    /// Number of tests that passed.
     pub passed: usize,
     /// Failures.
     pub failures: Vec<Test>,

@@ -20,12 +20,12 @@ use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// Which tests to run, on what.
+/// Selection of tests to run, and the back ends to run them on.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Back ends.
     pub targets: Vec<Target>,
-    /// How to compile.
+    /// Options of the compiler.
     pub options: Options,
     /// If not empty, only blocks with one of these tags.
     pub tags: Vec<String>,

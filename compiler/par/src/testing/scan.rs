@@ -9,7 +9,7 @@ pub struct Found {
     pub line: usize,
     /// The comment before it.
     pub description: String,
-    /// Where the block's text begins in the file.
+    /// Start of the block's text in the file, in bytes.
     pub start: usize,
     /// The block without the comment signs.
     pub text: String,
@@ -161,7 +161,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Where the brace is that closes one before the text.
+/// Place of the brace that closes one before the text; `None` if there is none.
 fn closing_brace(text: &str) -> Option<usize> {
     let (mut depth, mut in_string, mut escaped, mut in_comment) = (1, false, false, false);
     for (i, c) in text.char_indices() {

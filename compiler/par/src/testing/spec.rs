@@ -28,7 +28,7 @@ pub struct Block {
     pub compile_error: Option<String>,
     /// There must be a warning that matches, for each of these.
     pub warnings: Vec<String>,
-    /// How many operations of which kind there must be.
+    /// Numbers of operations by kind that there must be.
     pub structures: Vec<Structure>,
     /// Calls and their outcomes.
     pub cases: Vec<Case>,
@@ -53,7 +53,7 @@ pub struct Case {
     pub expected: Expected,
 }
 
-/// Where arguments come from.
+/// Source of arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
     /// Values that are given.
@@ -64,7 +64,7 @@ pub enum Input {
     Script(String),
 }
 
-/// Where values are.
+/// Location of values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
     /// In the block.

@@ -5,7 +5,7 @@ use crate::program::Program;
 use par_ir::{core, flat};
 use std::collections::BTreeMap;
 
-/// Which form of the program is counted.
+/// Form of the program in which operations are counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
     /// Nested parallel code, after all passes on it.
@@ -19,7 +19,7 @@ pub enum Level {
 pub struct Structure {
     /// Level that is counted.
     pub level: Level,
-    /// Where it stands.
+    /// Line of the `structure`.
     pub line: usize,
     /// Names with their numbers.
     pub counts: Vec<(String, usize)>,

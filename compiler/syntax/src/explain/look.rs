@@ -26,7 +26,7 @@ impl<'a> Failure<'_, 'a> {
         self.after.get(n).map(|(_, tok, _)| tok)
     }
 
-    /// Where a token before the error stands.
+    /// Span of a token before the error.
     pub(super) fn place(&self, index: usize) -> Span {
         self.before.get(index).map_or(self.span, |(start, _, end)| self.ctx.span(*start, *end))
     }
@@ -102,7 +102,7 @@ impl<'a> Failure<'_, 'a> {
         None
     }
 
-    /// Where the keyword of the definition is whose head is being read.
+    /// Index of the keyword of the definition whose head is being read.
     pub(super) fn head(&self) -> Option<usize> {
         let start = self.find(|t| matches!(t, Tok::Def | Tok::Entry))?;
         let body = self.before[start..].iter().any(|(_, tok, _)| *tok == Tok::Equals);

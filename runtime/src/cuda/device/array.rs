@@ -211,12 +211,12 @@ impl Array {
         Arc::ptr_eq(&self.buffer.gpu, gpu)
     }
 
-    /// Where its elements are.
+    /// Address of its elements.
     pub fn address(&self) -> Result<Address, OutOfMemory> {
         self.buffer.address()
     }
 
-    /// Where element `i` is.
+    /// Address of element `i`.
     pub fn element(&self, i: usize) -> Result<Address, OutOfMemory> {
         Ok(self.address()? + (i * self.prim.size()) as u64)
     }

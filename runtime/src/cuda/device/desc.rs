@@ -20,7 +20,7 @@ pub struct Desc {
     longest: OnceLock<usize>,
     lengths: OnceLock<Array>,
     seg_ids: OnceLock<Array>,
-    /// Where it was made: a total that is too large is that statement's error.
+    /// Source place of its construction: a total that is too large is that statement's error.
     span: Span,
 }
 

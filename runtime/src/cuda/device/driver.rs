@@ -85,7 +85,7 @@ impl fmt::Debug for Gpu {
 /// The oldest driver interface that is used.
 const OLDEST: i32 = 12_000;
 
-/// How many devices there are.
+/// Number of devices; an error if there is no driver that can be used.
 fn probe() -> Result<usize, Unavailable> {
     // SAFETY: only loads the library.
     if !unsafe { sys::is_culib_present() } {

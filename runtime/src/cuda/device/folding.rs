@@ -1,4 +1,4 @@
-//! How rows are folded.
+//! Choice of the threads that fold rows.
 
 use super::Schedule;
 use super::tuning::{BUSY, COLUMN_PART, COLUMNS_LEAST, COLUMNS_SHORT, ROW_EACH, ROW_LONG, ROWS_MANY};

@@ -43,7 +43,7 @@ pub unsafe fn foreign(
 pub struct Lent {
     /// The number of the device.
     pub device: usize,
-    /// Where they are.
+    /// Address of the elements.
     pub address: Address,
     _array: Array,
 }

@@ -36,7 +36,7 @@ pub(super) struct Space {
     longest: usize,
     words: Vec<u64>,
     is_flat: bool,
-    /// Where the rows of a ragged one begin; held as long as it is used.
+    /// Offsets of the rows of a ragged one; held as long as it is used.
     offsets: Option<Array>,
 }
 
@@ -406,7 +406,7 @@ impl<'a> Launch<'_, 'a> {
         Ok(part)
     }
 
-    /// Which of its functions runs depends on sizes only, so that results do.
+    /// Runs a histogram. The choice among its functions depends on sizes only, so that results do.
     fn hist(
         &mut self,
         dests: &[Operand],

@@ -36,16 +36,16 @@ pub enum Order {
     Copy { to: Address, from: Address, bytes: usize },
 }
 
-/// Where a launch notes that it failed. Its argument begins with the address and its number.
+/// Record in which a launch notes that it failed. The launch's argument begins with the record's address and the launch's number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Record {
-    /// Where it is.
+    /// Its address.
     pub at: Address,
     /// The function that makes a failure one before all launches.
     pub settle: Function,
 }
 
-/// Where the number of a launch is in its argument.
+/// Index of a launch's number among the words of its argument.
 const NUMBER: usize = 1;
 
 impl Order {
@@ -108,7 +108,7 @@ struct Segment<G> {
 pub struct Replay<G> {
     /// The segment so far.
     orders: Vec<Order>,
-    /// How many of them have been run.
+    /// Number of these orders that have been run.
     run: usize,
     /// The segment cannot be repeated: something was done in it that is no order.
     broken: bool,

@@ -197,7 +197,7 @@ impl<'a> Cuda<'a> {
     }
 }
 
-/// Where an array's elements are.
+/// Address of an array's elements.
 pub(super) fn address(a: &Array, span: Span) -> Result<Address, RuntimeError> {
     a.address().map_err(|e| out_of_memory(e, span))
 }

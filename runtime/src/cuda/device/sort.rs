@@ -102,7 +102,7 @@ fn gather(cuda: &Cuda, order: &Array, to: &Array, from: &Array, span: Span) -> R
 pub struct ByNumber {
     /// The positions; those with equal numbers in their order.
     pub order: Array,
-    /// Where among them each number begins, and their end.
+    /// Start among them of each number's positions, then their end.
     pub starts: Array,
 }
 

@@ -1,6 +1,6 @@
 //! Numbers that decide how kernels are launched, each with its reason. They depend on sizes only, never on the device, since results do.
 //!
-//! Where no measurement is named, none was recorded: the value is a guess that has done no harm.
+//! A number without a named measurement has none recorded: it is a guess that has done no harm.
 
 /// Blocks of a reduction of one row, at most about as many: each leaves a value that one block folds.
 pub const REDUCE_BLOCKS: u64 = 1024;

@@ -22,9 +22,9 @@ pub struct Workbench {
 /// Memory of the device, as long as this value lives.
 pub struct Memory {
     gpu: Arc<Gpu>,
-    /// Where it is.
+    /// Its address.
     pub address: Address,
-    /// How long it is, in bytes.
+    /// Its length in bytes.
     pub bytes: usize,
 }
 

@@ -1,6 +1,6 @@
 //! The index space of ropes on a rank.
 //!
-//! Where a row of a rope starts is an index in the address space of the array that holds it. Ranks exchange such starts, so an array must have the same
+//! The start of a row of a rope is an index in the address space of the array that holds it. Ranks exchange such starts, so an array must have the same
 //! index on all of them. Each rank therefore has a range of addresses of its own, its *window*, of which only what is used is memory; arrays that
 //! come into ropes are moved there, and indices are relative to its beginning. All ranks append the same arrays in the same order, and have freed the same ones
 //! before, in whatever order; of the places that are free the first is taken. So arrays are at the same places.

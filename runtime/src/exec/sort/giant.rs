@@ -43,7 +43,7 @@ pub fn sort_from<K: Key, V: Payload>(
     }
 }
 
-/// Where the buckets end, and of how many bits the elements of one still differ.
+/// Ends of the buckets, and the number of low bits in which the elements of one may still differ.
 struct Buckets {
     ends: [usize; RADIX],
     bits: u32,
@@ -109,7 +109,7 @@ fn to_buckets<K: Key, V: Payload>(
     Some(Buckets { ends, bits: shift })
 }
 
-/// How many elements of each part have each digit, and the bits in which any two keys differ.
+/// Number of elements of each part with each digit, and the bits in which any two keys differ.
 fn count<K: Key>(
     threads: usize,
     keys: &[K],

@@ -275,7 +275,7 @@ struct Batch {
     longest: usize,
 }
 
-/// Where rows begin.
+/// Bounds of rows.
 enum Bounds<'a> {
     /// So many rows of this length.
     Uniform(usize, usize),

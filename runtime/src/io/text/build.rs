@@ -32,11 +32,11 @@ pub(super) struct Rows {
     pub(super) elem: Box<Node>,
 }
 
-/// How long the rows are.
+/// Lengths of rows.
 pub(super) enum Lengths {
     /// All the same: as the type says, or as the first row has it.
     Uniform { size: Option<i64>, name: Option<String> },
-    /// Where each row ends.
+    /// End of each row.
     Ragged(Vec<i64>),
 }
 

@@ -12,7 +12,7 @@ const MAX_INSTANCES: usize = 5_000;
 /// A parametric module.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Functor<'a> {
-    /// Where the names in it are looked up.
+    /// Scope of the names in it.
     pub(super) scope: ModId,
     /// The parameter; in a functor type it may have no name.
     pub(super) param: Option<&'a Ident>,

@@ -36,11 +36,11 @@ use par_syntax::ast::{Ident, ModExp, SigExp};
 /// A module type under a name.
 pub(super) struct SigDef<'a> {
     pub(super) exp: &'a SigExp,
-    /// Where the names in it are looked up.
+    /// Scope of the names in it.
     pub(super) scope: ModId,
 }
 
-/// Where the types of a module type are looked up: `inner` has what hidden types stand for, `outer` the hidden types. The
+/// Scopes of the types of a module type: `inner` has the representations of hidden types, `outer` the hidden types. The
 /// two differ only where something is sealed.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Pair {
@@ -65,7 +65,7 @@ pub(super) enum How {
     Seal(ModId),
 }
 
-/// Where and for what a module type is used.
+/// Source place and purpose of a use of a module type.
 #[derive(Clone, Copy)]
 pub(super) struct Site<'s> {
     /// The module that is given the module type.

@@ -19,7 +19,7 @@ struct Refinement<'a> {
     path: Vec<String>,
     params: &'a [TypeParam],
     ty: &'a TypeExp,
-    /// Where the names in the type are looked up.
+    /// Scopes of the names in the type.
     scope: Pair,
     used: Rc<Cell<bool>>,
 }

@@ -18,7 +18,7 @@ pub(super) struct Sizes<'d> {
     known: HashMap<LocalId, Size>,
 }
 
-/// How a definition differs from its specification.
+/// Difference between a definition and its specification.
 pub(super) enum Wrong {
     /// A parameter has one size only.
     Fixed { asked: String, has: i64 },

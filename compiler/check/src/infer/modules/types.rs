@@ -141,7 +141,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Which parts of the type of an entry point are hidden: a list of those of the parameters and the result.
+    /// Hidden parts of the type of an entry point: a list of those of the parameters and the result.
     pub(in super::super) fn hidden_parts(&self, ty: &Ty) -> Hidden {
         let ty = self.types.resolve(ty);
         let (mut ty, mut parts) = (&ty, Vec::new());

@@ -35,7 +35,7 @@ pub(in super::super) struct View<'a> {
     pub(in super::super) ty: &'a TypeExp,
     /// Nothing behind a parameter of a parametric module whose body is checked.
     pub(in super::super) target: Option<Target>,
-    /// Where types are looked up by others.
+    /// Scope of the types for others.
     pub(in super::super) outer: ModId,
     /// The module that is given the module type.
     pub(in super::super) at: Span,

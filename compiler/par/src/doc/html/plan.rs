@@ -1,4 +1,4 @@
-//! Which pages there are, what is on each, and where a name is.
+//! Pages of the site, the contents of each, and the place of every name.
 
 use crate::doc::{Item, Kind, head_comment};
 use crate::library;
@@ -87,7 +87,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Where an item's declaration is listed.
+    /// Link to an item's declaration in the listing of its file, if there is one.
     pub(super) fn declared(&self, item: &Item) -> Option<String> {
         let source = self.sources.files.get(item.file as usize).filter(|_| item.line > 0)?;
         let name = bare(source);

@@ -88,7 +88,7 @@ fn cut(text: &str, room: usize) -> String {
     text.chars().take(room - 1).chain(['…']).collect()
 }
 
-/// Where each node stands: a layer, and a place in it.
+/// Position of each node: a layer, and a column in it.
 struct Layout {
     layer: Vec<usize>,
     column: Vec<usize>,

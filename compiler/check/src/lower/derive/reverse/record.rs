@@ -12,7 +12,7 @@
 //! f^ (x) = … let (a, s) = f^ (z) … let (b, t) = f^ (y) …      in (result, t ++ s ++ [b, a, length s])
 //! ```
 //!
-//! That takes the square of the depth where calls are lifted: their rows are joined at each depth. So a function with the suffix `>` pushes what it keeps
+//! Appending takes the square of the depth where calls are lifted: their rows are appended at each depth. So a function with the suffix `>` pushes what it keeps
 //! ([`Exp::Push`]) to the tape of a function with the suffix `^`, which does nothing but to call it. What it keeps of a call is where
 //! that call's part ends. Tapes that are joined are for programs with derivatives of derivatives: they are arrays like others.
 //!
