@@ -256,6 +256,9 @@ pub const LANES_VECTORS_STRAIGHT: usize = 4;
 pub const LANES_VECTORS: usize = 2;
 /// Statements of short code.
 pub const LANES_STRAIGHT: usize = 24;
+/// Cost of a group of twice as many positions, in tenths of that of two groups, from which it pays to have numbers of 64 bits in two registers: red
+/// and black points of a grid of `f32` took 0.37 of the time with AVX-512, 0.5 with AVX2.
+pub const LANES_DOUBLED: usize = 9;
 /// Vectors that registers hold.
 pub const LANES_REGISTERS: usize = 16;
 /// Vectors that short code and loops may need: some are read from the stack without waiting.

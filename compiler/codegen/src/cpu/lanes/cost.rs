@@ -152,6 +152,14 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
             lanes /= 2;
         }
     }
+    let straight = is_exact && !shape.loops && 2 * held <= tuning::LANES_REGISTERS_STRAIGHT;
+    if straight
+        && width > BYTES
+        && lanes == width / widest
+        && is_cheaper_doubled(classes, bodies[0], lanes, width)
+    {
+        lanes *= 2;
+    }
     let size = Size { lanes, bytes: width };
     // Whether there are groups must not depend on the processor, if results do.
     let priced = if is_exact { size } else { Size { bytes: BYTES, ..size } };
@@ -166,6 +174,15 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
     let is_ragged = is_ragged && bodies.len() > 1;
     let less = if is_ragged { tuning::LANES_LESS_RAGGED } else { tuning::LANES_LESS };
     (10 * total.group < less * total.single).then_some(Priced { size, cost: total.group })
+}
+
+/// True if a group of twice as many positions, whose widest numbers take two registers, costs less than two groups: what is half as wide takes one.
+fn is_cheaper_doubled(classes: &Classes, body: &Body, lanes: usize, bytes: usize) -> bool {
+    let [once, doubled] = [lanes, 2 * lanes].map(|lanes| {
+        let size = Size { lanes, bytes };
+        Pricing { classes, size, masked: false, inside: false }.body(body).group
+    });
+    10 * doubled < tuning::LANES_DOUBLED * 2 * once
 }
 
 /// A group of rows, each in a lane, and what an iteration of the loop along them takes.

@@ -1,6 +1,7 @@
 //! Operators under masks: stores, packing of lanes; and lanes in reverse order.
 
 use super::inst::{Address, Arg, Inst, Read, Source, View};
+use super::own::cleared;
 use super::select::{Result, Select};
 use cranelift_codegen::ir;
 use iced_x86::Code;
@@ -27,6 +28,29 @@ impl Select<'_> {
             let (mask, x) = (inst.using(mask, view), inst.using(x, view));
             let codes = [Code::VEX_Vmaskmovps_m256_ymm_ymm, Code::VEX_Vmaskmovpd_m256_ymm_ymm];
             inst.step(codes[is_long as usize], &[to, mask, x]);
+        }
+        self.now.push(inst);
+        Ok(())
+    }
+
+    /// Loads the lanes of a mask, and 0 in the others.
+    pub fn load_lanes(&mut self, d: VReg, address: ir::Value, mask: ir::Value) -> Result {
+        let ty = self.ty(mask);
+        let (is_long, view) = (ty.lane_type().bytes() == 8, self.view(ty));
+        let address = self.address(address, 0)?;
+        let mut inst = Inst::new();
+        if self.width == 64 {
+            let mask = self.mask(mask, ty.lane_type().bytes())?;
+            let to = cleared(&mut inst, d, view);
+            let (under, from) = (inst.under(mask), inst.memory(address));
+            let codes = [Code::EVEX_Vmovups_zmm_k1z_zmmm512, Code::EVEX_Vmovupd_zmm_k1z_zmmm512];
+            inst.step(codes[is_long as usize], &[to, from, under]);
+        } else {
+            let mask = self.reg(mask)?;
+            let (to, from) = (inst.early(d, view), inst.memory(address));
+            let mask = inst.using(mask, view);
+            let codes = [Code::VEX_Vmaskmovps_ymm_ymm_m256, Code::VEX_Vmaskmovpd_ymm_ymm_m256];
+            inst.step(codes[is_long as usize], &[to, mask, from]);
         }
         self.now.push(inst);
         Ok(())

@@ -6,6 +6,7 @@
 //! ```text
 //! v4 = call gather(v1, v2, v3)     v4[l] = element v2[l] of the array at v1, if v3[l] is set, else 0
 //! call store_under(v1, v2, v3)     element l at v1 = v3[l], if v2[l] is set
+//! v4 = call load_under(v1, v2)     v4[l] = element l at v1, if v2[l] is set, else 0
 //! v4 = call reverse(v1)            v4[l] = v1[n - 1 - l]
 //! v4 = call bits(v1)               bit l of v4 is set if v1[l] is
 //! v4 = call compress(v1, v2)       v4[0], v4[1], … are those v1[l] for which v2[l] is set
@@ -32,6 +33,7 @@ use regalloc2::{RegClass, VReg};
 
 const GATHER: &str = "gather";
 const STORE_UNDER: &str = "store_under";
+const LOAD_UNDER: &str = "load_under";
 const REVERSE: &str = "reverse";
 const BITS: &str = "bits";
 const COMPRESS: &str = "compress";
@@ -79,6 +81,11 @@ impl Emitter<'_> {
     /// Stores the lanes of a mask at an address. There is code with wide vectors only.
     pub fn store_under(&mut self, address: Value, mask: Value, x: Value) {
         self.operator_of_wide(STORE_UNDER, &[address, mask, x], None);
+    }
+
+    /// Neighbouring elements of type `ty` from an address on, of 32 or 64 bits, in the lanes of a mask. There is code with wide vectors only.
+    pub fn load_under(&mut self, address: Value, mask: Value, ty: Type) -> Value {
+        self.operator_of_wide(LOAD_UNDER, &[address, mask], Some(ty))[0]
     }
 
     /// The lanes of a register in reverse order. There is code with wide vectors only.
@@ -153,6 +160,7 @@ impl Select<'_> {
             (None, [x]) => self.reverse_lanes(d, *x),
             (None, [x, order]) if name == SWIZZLE.as_bytes() => self.swizzle(d, *x, *order, self.width),
             (None, [x, order]) if name == SWIZZLE_FIRST.as_bytes() => self.swizzle(d, *x, *order, 16),
+            (None, [address, mask]) if name == LOAD_UNDER.as_bytes() => self.load_lanes(d, *address, *mask),
             (None, [x, mask]) => self.compress(d, *x, *mask),
             (None, [x, y, order]) if name == PERMUTE.as_bytes() => self.permute(d, [*x, *y], *order),
             (None, [array, indices, mask]) => {
@@ -213,8 +221,8 @@ impl Select<'_> {
     }
 }
 
-/// A result that is 0 where nothing is gathered, in a register of its own.
-fn cleared(inst: &mut Inst, d: VReg, view: View) -> Arg {
+/// A result that is 0 where nothing is gathered or loaded, in a register of its own.
+pub fn cleared(inst: &mut Inst, d: VReg, view: View) -> Arg {
     let to = inst.early(d, view);
     let Arg::Op(at, _) = to else { unreachable!("a register") };
     let x = Arg::Op(at, View::X);
