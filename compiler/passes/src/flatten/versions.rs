@@ -28,6 +28,7 @@ use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::tiny::Tiny;
 use par_ir::tuning;
+use par_ir::visit::Code;
 use par_ir::{Atom, Prim, PrimOp, Span, Var};
 use par_runtime::op::call::is_call;
 use std::rc::Rc;
@@ -389,18 +390,28 @@ pub(super) fn calls(bodies: &[&Body]) -> bool {
     bodies.iter().any(|b| b.stms.iter().any(call))
 }
 
-/// The lengths of operators in the innermost of these functions, each inside the one before, if they are known before the nest runs.
+/// The lengths of operators in the innermost of these functions, each inside the one before, the first of which is a nest's, if they are known before the nest
+/// runs, or if the operators read nothing but what all rows of the nest share: the loops of all rows go over the same elements.
 fn lengths_inside(lams: &[&Lambda], found: &mut Vec<Length>) -> Option<()> {
-    let innermost = lams.last()?;
+    let (nest, innermost) = (lams.first()?, lams.last()?);
     for stm in innermost.body.stms.iter().filter(|s| s.exp.is_soac()) {
         let (Exp::Map { width, lam, .. } | Exp::Reduce { width, lam, .. }) = &stm.exp else {
             return None;
         };
-        if width.var().is_some_and(|v| lams.iter().any(|l| !is_from_outside(l, v))) {
-            return None;
-        }
-        found.push(Length::Inside(*width));
+        let is_param = |l: &&Lambda| l.params.iter().any(|p| Some(p.var) == width.var());
+        let is_known = width.var().is_none_or(|v| lams.iter().all(|l| is_from_outside(l, v)));
+        found.push(match reads_rows(nest, stm) {
+            false if is_known || lams[1..].iter().any(is_param) => Length::Shared,
+            true if is_known => Length::Inside(*width),
+            _ => return None,
+        });
         lengths_inside(&[lams, &[lam]].concat(), found)?;
     }
     Some(())
+}
+
+/// True if a statement reads arrays that the rows of a nest have each for itself.
+fn reads_rows(nest: &Lambda, stm: &Stm) -> bool {
+    let made = nest.body.stms.iter().filter(|s| !matches!(s.exp, Exp::Iota(_))).flat_map(|s| &s.pat);
+    nest.params.iter().chain(made).any(|p| !p.ty.is_scalar() && stm.mentions(p.var))
 }
