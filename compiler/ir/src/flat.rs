@@ -92,6 +92,11 @@ pub enum VersionChoice {
         /// Rows of a block at most.
         block: i64,
     },
+    /// With the dimensions of a map interchanged, if there are so many rows; otherwise in their order.
+    Dimensions {
+        /// Rows.
+        least: i64,
+    },
     /// Prefixes of each column by itself, if there are few; otherwise of strips of columns, row after row.
     Prefixes {
         /// Columns at most.
@@ -121,6 +126,7 @@ impl VersionChoice {
             VersionChoice::Iterations { most } => ("iterations", vec![most]),
             VersionChoice::Segments { mean } => ("segments", vec![mean]),
             VersionChoice::Columns { block } => ("columns", vec![block]),
+            VersionChoice::Dimensions { least } => ("dimensions", vec![least]),
             VersionChoice::Prefixes { most } => ("prefixes", vec![most]),
             VersionChoice::ColumnPrefixes => ("column_prefixes", vec![]),
             VersionChoice::Inside => ("inside", vec![]),
@@ -140,6 +146,7 @@ impl VersionChoice {
             ("iterations", &[most]) => VersionChoice::Iterations { most },
             ("segments", &[mean]) => VersionChoice::Segments { mean },
             ("columns", &[block]) => VersionChoice::Columns { block },
+            ("dimensions", &[least]) => VersionChoice::Dimensions { least },
             ("prefixes", &[most]) => VersionChoice::Prefixes { most },
             ("column_prefixes", &[]) => VersionChoice::ColumnPrefixes,
             ("inside", &[]) => VersionChoice::Inside,

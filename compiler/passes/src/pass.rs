@@ -6,9 +6,9 @@ use crate::core::{
     reads, results, sequential, simplify, state_calls, strides, tiny,
 };
 use crate::flat::{
-    bulk, columns, host_invariants, in_place_loops, in_place_scatters, interchange, invariant_checks,
-    linearise, prune, range_checks, reassociate, recurrences, row_spaces, segments, short_rows,
-    strided_checks, transpositions, waves,
+    bulk, columns, dimensions, host_invariants, in_place_loops, in_place_scatters, interchange,
+    invariant_checks, linearise, prune, range_checks, reassociate, recurrences, row_spaces, segments,
+    short_rows, strided_checks, transpositions, waves,
 };
 use par_ir::{core, flat};
 
@@ -209,6 +209,13 @@ pub const SEGMENTS: FlatPass = Pass::new(
 pub const SHORT_ROWS: FlatPass =
     Pass::new("short_rows", "writes rows of a few elements out", short_rows::run);
 
+/// Interchange of the dimensions of a space. After fusion, which a transposition would be in the way of.
+pub const DIMENSIONS: FlatPass = Pass::new(
+    "dimensions",
+    "interchanges dimensions where loops read rows that depend on the inner one only",
+    dimensions::run,
+);
+
 /// Checks decided by sizes. After fusion, which looks into no choices; before what needs kernels without checks.
 pub const RANGE_CHECKS: FlatPass = Pass::new(
     "range_checks",
@@ -289,6 +296,7 @@ pub const FLAT_PASSES: &[FlatPass] = &[
     BULK,
     PRUNE,
     RANGE_CHECKS,
+    DIMENSIONS,
     LINEARISE,
     COLUMNS,
     STRIDED_CHECKS,

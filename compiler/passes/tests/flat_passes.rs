@@ -8,8 +8,8 @@ use par_ir::parse::parse_flat;
 use par_ir::print::print_flat;
 use par_ir::verify::verify_flat;
 use par_passes::pass::{
-    BULK, FlatPass, IN_PLACE_LOOPS, INTERCHANGE, INVARIANT_CHECKS, LINEARISE, PRUNE, RANGE_CHECKS,
-    REASSOCIATE, RECURRENCES, ROW_SPACES, TRANSPOSITIONS, WAVES,
+    BULK, DIMENSIONS, FlatPass, IN_PLACE_LOOPS, INTERCHANGE, INVARIANT_CHECKS, LINEARISE, PRUNE,
+    RANGE_CHECKS, REASSOCIATE, RECURRENCES, ROW_SPACES, TRANSPOSITIONS, WAVES,
 };
 use text::numbered;
 
@@ -420,4 +420,77 @@ fn loop_carried_operands_are_combined_last() {
            in (%ys)
          }"
     ));
+}
+
+#[test]
+fn loops_over_rows_of_the_inner_dimension_are_interchanged() {
+    assert_shows!(passed(
+        DIMENSIONS,
+        "fun f@0 (%n: i64, %m: i64, %p: i64, %xs: []f32, %cs: []f32) -> ([]f32) {
+           let (%ys: []f32) = kernel map (elem f32) over [%n] [%m] \\%i %pos %j prologue {
+             let (%x: f32) = %xs[%i]
+             in ()
+           } {
+             let (%first: i64) = mul.i64(%j, %p)
+             let (%y: f32) = loop (%s: f32 = 0f32) for %k: i64 < %p do {
+               let (%at: i64) = add.i64(%first, %k)
+               let (%c: f32) = %cs[%at]
+               let (%t: f32) = mul.f32(%s, %x)
+               let (%next: f32) = add.f32(%t, %c)
+               in (%next)
+             }
+             in (%y)
+           }
+           in (%ys)
+         }"
+    ));
+}
+
+#[test]
+fn reductions_of_rows_of_the_inner_dimension_are_interchanged() {
+    assert_shows!(passed(
+        DIMENSIONS,
+        "fun f@0 (%n: i64, %m: i64, %p: i64, %xs: []i32, %cs: []i32) -> ([]i64) {
+           let (%ys: []i64) = kernel reduce op \\(%a: i64, %b: i64) -> (i64) {
+             let (%sum: i64) = add.i64(%a, %b)
+             in (%sum)
+           } neutral (0i64) over [%n] [%m] [%p] \\%row %pos %i %j %k {
+             let (%x: i32) = %xs[%i]
+             let (%first: i64) = mul.i64(%j, %p)
+             let (%at: i64) = add.i64(%first, %k)
+             let (%c: i32) = %cs[%at]
+             let (%below: bool) = lt.i32(%c, %x)
+             let (%one: i64) = conv.bool.i64(%below)
+             in (%one)
+           }
+           in (%ys)
+         }"
+    ));
+}
+
+/// Products of rows: elements of both are apart in one of the orders.
+#[test]
+fn loops_over_rows_of_both_dimensions_stay() {
+    let shown = passed(
+        DIMENSIONS,
+        "fun f@0 (%n: i64, %m: i64, %p: i64, %xs: []f32, %cs: []f32) -> ([]f32) {
+           let (%ys: []f32) = kernel map (elem f32) over [%n] [%m] \\%i %pos %j {
+             let (%from: i64) = mul.i64(%i, %p)
+             let (%first: i64) = mul.i64(%j, %p)
+             let (%y: f32) = loop (%s: f32 = 0f32) for %k: i64 < %p do {
+               let (%at: i64) = add.i64(%from, %k)
+               let (%x: f32) = %xs[%at]
+               let (%to: i64) = add.i64(%first, %k)
+               let (%c: f32) = %cs[%to]
+               let (%t: f32) = mul.f32(%c, %x)
+               let (%next: f32) = add.f32(%s, %t)
+               in (%next)
+             }
+             in (%y)
+           }
+           in (%ys)
+         }",
+    );
+    let (before, after) = shown.split_once("\n=>\n\n").expect("both programs");
+    assert_eq!(before.trim(), after.trim());
 }

@@ -26,8 +26,8 @@ pub(super) struct Key {
     pub text: String,
     /// Functions met before, which are not described again.
     seen: HashMap<*const (), usize>,
-    /// While what a function captures is described: the variables met before. Which of them are one and the same is part of the key.
-    same: Option<HashMap<Var, usize>>,
+    /// While what a function captures is described: the variables and constants met before. Which of them are one and the same is part of the key.
+    same: Option<HashMap<Atom, usize>>,
 }
 
 impl Key {
@@ -35,11 +35,11 @@ impl Key {
         Key { text, ..Key::default() }
     }
 
-    /// Adds which variable it is, if that matters.
-    fn identity(&mut self, var: Atom) {
-        let (Some(same), Atom::Var(v)) = (&mut self.same, var) else { return };
+    /// Adds which variable or constant it is, if that matters.
+    fn identity(&mut self, a: Atom) {
+        let Some(same) = &mut self.same else { return };
         let next = same.len();
-        let _ = write!(self.text, "@{}", same.entry(v).or_insert(next));
+        let _ = write!(self.text, "@{}", same.entry(a).or_insert(next));
     }
 }
 
@@ -178,21 +178,19 @@ pub(super) struct Abstract<'p> {
     pub args: Vec<Atom>,
     /// Functions that were translated, by the original.
     funs: HashMap<*const (), Val<'p>>,
-    /// While what a function captures is translated: variables that were. Arrays of one size are so inside, too.
-    same: Option<HashMap<Var, Var>>,
+    /// While what a function captures is translated: variables and constants that were. Arrays of one size are so inside, too.
+    same: Option<HashMap<Atom, Var>>,
 }
 
 impl<'p> Abstract<'p> {
     fn add(&mut self, lo: &mut Lower, name: &str, ty: Type, arg: Atom) -> Var {
-        if let (Some(same), Atom::Var(v)) = (&self.same, arg)
-            && let Some(known) = same.get(&v)
-        {
+        if let Some(known) = self.same.as_ref().and_then(|same| same.get(&arg)) {
             return *known;
         }
         let p = lo.param(name, ty);
         let var = p.var;
-        if let (Some(same), Atom::Var(v)) = (&mut self.same, arg) {
-            same.insert(v, var);
+        if let Some(same) = &mut self.same {
+            same.insert(arg, var);
         }
         self.params.push(p);
         self.args.push(arg);

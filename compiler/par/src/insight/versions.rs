@@ -48,6 +48,10 @@ pub(super) fn chosen(versions: VersionChoice) -> Option<Chosen> {
             format!("one block of rows: for up to {block} of them"),
             format!("blocks of rows, combined: for more than {block} of them"),
         ),
+        VersionChoice::Dimensions { least } => (
+            format!("along the outer dimension, then transposed: for {least} rows and more"),
+            "along the inner dimension: for fewer rows".into(),
+        ),
         VersionChoice::Prefixes { most } => (
             format!("each column by itself: for up to {most} columns"),
             format!("row after row: for more than {most} columns"),

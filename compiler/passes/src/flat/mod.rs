@@ -2,6 +2,7 @@
 
 pub(crate) mod bulk;
 pub(crate) mod columns;
+pub(crate) mod dimensions;
 pub(crate) mod host_invariants;
 pub(crate) mod in_place_loops;
 pub(crate) mod in_place_scatters;
