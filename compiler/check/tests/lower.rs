@@ -295,3 +295,13 @@ fn loops_in_loops_are_not_tried_again_and_again() {
     assert_eq!(run(&text, "1 [0, 2, 3]"), "[2i64, 3i64]");
     assert!(size_of(&text) < 1000);
 }
+
+/// A captured array of a known size has a parameter for it, in the first call as in those inside.
+#[test]
+fn captured_arrays_of_known_sizes_make_one_function() {
+    let search = "let find (x: i64) (k: i64) : i64 = if k >= 3 then k else if xs[k] < x then find x (2 * k + 1) else find x (2 * k + 2)
+       in map (\\x -> find x 0) ys";
+    let text = |n: &str| format!("entry main (xs: [{n}]i64) (ys: []i64) : []i64 =\n  {search}");
+    assert_eq!(core(&text("3")).funs.len(), core(&text("")).funs.len());
+    assert_eq!(run(&text("3"), "[5, 2, 9] [1, 3, 6, 10]"), run(&text(""), "[5, 2, 9] [1, 3, 6, 10]"));
+}
