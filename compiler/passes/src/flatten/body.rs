@@ -9,10 +9,10 @@ use par_ir::core::{Body, Exp, LoopForm, Param, Repeat, Stm};
 use par_ir::flat::{Op, Ty};
 use par_ir::hash::HashMap;
 use par_ir::place::parts_of;
-use par_ir::prim::BinOp;
+use par_ir::prim::{BinOp, PrimOp};
 use par_ir::stack::deeper;
 use par_ir::tuning;
-use par_ir::{Atom, Var};
+use par_ir::{Atom, Prim, Var};
 
 impl Flattener<'_> {
     /// Flattens statements at a level. The group stays open after the last.
@@ -49,6 +49,9 @@ impl Flattener<'_> {
             self.in_place(level, stm)
         } else if self.shapes.is_root(level) {
             self.host_stm(stm)
+        } else if let Some(op) = self.of_host(stm) {
+            self.bind_host(&stm.pat[0], op);
+            Ok(())
         } else if self.sequential_exp(&stm.exp, &stm.pat) {
             let mut g = self.take_group(level);
             let done = self.scalar_stm(&mut g, stm);
@@ -57,6 +60,12 @@ impl Flattener<'_> {
         } else {
             self.lift(level, stm)
         }
+    }
+
+    /// An operator on sizes and conditions that the host has: with a number of an iteration it is the same at all positions.
+    fn of_host(&self, stm: &Stm) -> Option<Op> {
+        let (op, args) = size_operator(&stm.exp)?;
+        Some(Op::Prim(op, args.iter().map(|a| self.ex(*a).atom()).collect::<Option<_>>()?))
     }
 
     /// Closes a kernel that stores rows: what comes next may read them.
@@ -415,4 +424,12 @@ fn is_row_literal(stm: &Stm) -> bool {
 fn name_of(exp: &Exp) -> String {
     let text = format!("{exp:?}");
     text.split(['(', ' ', '{']).next().unwrap_or_default().to_string()
+}
+
+/// An operator on sizes and conditions that cannot trap, with its operands.
+pub fn size_operator(exp: &Exp) -> Option<(PrimOp, &[Atom])> {
+    let Exp::Prim(op, args) = exp else { return None };
+    let divides = matches!(op, PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, _));
+    let may_trap = divides && args[1].as_i64().is_none_or(|n| n <= 0);
+    (matches!(op.result(), Prim::I64 | Prim::Bool) && !may_trap).then_some((*op, args))
 }

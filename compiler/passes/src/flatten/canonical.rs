@@ -37,6 +37,8 @@ pub enum Form {
     InPlace,
     /// An accumulator: one array for all positions, see [`super::carried`].
     Sums,
+    /// A number that is the same at all positions: the host has it.
+    Uniform,
 }
 
 /// True if an array's elements are somewhere: all that has to be said is where.
@@ -68,6 +70,7 @@ impl Flattener<'_> {
         match form {
             Form::Packed => vec![self.canonical_ty(level, ty)],
             Form::InPlace | Form::Sums => vec![Ty::Array(ty.prim())],
+            Form::Uniform => vec![Ty::Scalar(ty.prim())],
             Form::View => {
                 let mut tys = vec![Ty::Rope(ty.prim())];
                 tys.extend(ty.dims[1..].iter().map(|_| Ty::Rope(Prim::I64)));
@@ -89,6 +92,7 @@ impl Flattener<'_> {
             match form {
                 Form::Packed => values.push(self.canonical_atom(level, *a)),
                 Form::View => values.extend(self.view_of(level, *a)),
+                Form::Uniform => values.push(self.host_atom(*a)),
                 Form::Sums => {
                     let acc = a.var().expect("an accumulator is a variable");
                     values.push(self.carried(Carried::Sums(acc)).var.into());
@@ -260,6 +264,7 @@ impl Flattener<'_> {
             self.builder.declare(v);
             match form {
                 Form::Packed => self.bind_canonical(level, p, v.var),
+                Form::Uniform => self.bind_local(p, Ex::Atom(v.var.into())),
                 Form::InPlace => self.bind_in_place(p, p.var, v.var),
                 Form::Sums => {
                     self.types.insert(p.var, p.ty.clone());

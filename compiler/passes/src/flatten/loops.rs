@@ -17,6 +17,7 @@
 //! form, but rows that the body leaves as they are (a slice of them, what another row was, a
 //! free array) are passed as views. Which they are shows when the body has been flattened: then it is flattened once more.
 
+use super::body::size_operator;
 use super::canonical::{Form, has_view};
 use super::carried::Carried;
 use super::ex::Ex;
@@ -25,7 +26,9 @@ use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
 use par_ir::core::{Body, Exp, LoopForm, Param, Repeat, Stm};
 use par_ir::flat::{self, Op, Ty};
+use par_ir::hash::HashSet;
 use par_ir::prim::{BinOp, CmpOp};
+use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Type, Var};
 use std::rc::Rc;
 
@@ -105,6 +108,7 @@ impl Flattener<'_> {
         let form = |p: &Param| match p.var {
             v if self.own.layouts.contains_key(&v) => Form::InPlace,
             v if self.own.views.contains(&v) => Form::View,
+            v if self.own.uniform.contains(&v) => Form::Uniform,
             _ => Form::Packed,
         };
         state.iter().map(form).collect()
@@ -160,6 +164,9 @@ impl Flattener<'_> {
         (index, prim, bound): (Var, Prim, Atom),
     ) -> Result {
         let state = self.enter_state(level, stm, of, false);
+        if !self.shapes.is_root(level) {
+            self.note_uniform(of, index);
+        }
         let changed = self.changed_in(of.body);
         let ((vars, i, (block, carried)), forms) = self.settled(&state, |f, forms| {
             let vars = f.form_params(level, &state, forms);
@@ -176,6 +183,37 @@ impl Flattener<'_> {
         let form = flat::LoopForm::For { index: i.var, prim, bound };
         self.finish_host_loop(level, stm, (vars, init, forms), form, (block, carried, &changed));
         Ok(())
+    }
+
+    /// Notes whole numbers of a loop's state that follow from the number of the iteration and what the host has: sizes of rows that shrink, or grow.
+    fn note_uniform(&mut self, of: Repeat, index: Var) {
+        let bound: HashSet<Var> = of.body.bound().into_iter().collect();
+        let mut states: Vec<usize> = (0..of.params.len())
+            .filter(|k| of.params[*k].0.ty == Type::I64 && self.ex(of.params[*k].1).atom().is_some())
+            .collect();
+        loop {
+            let mut uniform: HashSet<Var> = states.iter().map(|k| of.params[*k].0.var).collect();
+            uniform.insert(index);
+            let is_uniform = |f: &Self, uniform: &HashSet<Var>, a: Atom| match a.var() {
+                Some(v) if bound.contains(&v) || of.params.iter().any(|(p, _)| p.var == v) || v == index => {
+                    uniform.contains(&v)
+                }
+                _ => f.ex(a).atom().is_some(),
+            };
+            for stm in &of.body.stms {
+                if size_operator(&stm.exp)
+                    .is_some_and(|(_, args)| args.iter().all(|a| is_uniform(self, &uniform, *a)))
+                {
+                    uniform.insert(stm.pat[0].var);
+                }
+            }
+            let before = states.len();
+            states.retain(|k| is_uniform(self, &uniform, of.body.results[*k]));
+            if states.len() == before {
+                break;
+            }
+        }
+        self.own.uniform.extend(states.into_iter().map(|k| of.params[k].0.var));
     }
 
     fn one_iteration(
@@ -312,7 +350,7 @@ impl Flattener<'_> {
             match form {
                 Form::InPlace => self.bind_in_place(p, q.var, last.var),
                 Form::View => kept.by_ref().take(q.ty.rank()).for_each(drop),
-                Form::Packed | Form::Sums => {}
+                Form::Packed | Form::Sums | Form::Uniform => {}
             }
         }
     }

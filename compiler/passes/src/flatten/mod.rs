@@ -171,6 +171,8 @@ struct Own {
     choices: usize,
     /// Parameters of loops that are passed as views.
     views: HashSet<Var>,
+    /// Parameters of loops that are the same at all positions.
+    uniform: HashSet<Var>,
     /// State that is changed: the versions here.
     carried: carried::Versions,
     /// The layouts of accumulators that begin here.
