@@ -9,10 +9,10 @@ use par_ir::core::{Body, Exp, LoopForm, Param, Repeat, Stm};
 use par_ir::flat::{Op, Ty};
 use par_ir::hash::HashMap;
 use par_ir::place::parts_of;
-use par_ir::prim::{BinOp, PrimOp};
+use par_ir::prim::BinOp;
 use par_ir::stack::deeper;
 use par_ir::tuning;
-use par_ir::{Atom, Prim, Var};
+use par_ir::{Atom, Var};
 
 impl Flattener<'_> {
     /// Flattens statements at a level. The group stays open after the last.
@@ -45,7 +45,9 @@ impl Flattener<'_> {
         }
         let packed = self.with_packed_arguments(level, stm);
         let stm = packed.as_ref().unwrap_or(stm);
-        if self.runs_in_place(level, stm) {
+        if stm.pat.iter().any(|p| self.own.uniform.contains(&p.var)) && matches!(stm.exp, Exp::If { .. }) {
+            self.lift(level, stm)
+        } else if self.runs_in_place(level, stm) {
             self.in_place(level, stm)
         } else if self.shapes.is_root(level) {
             self.host_stm(stm)
@@ -60,12 +62,6 @@ impl Flattener<'_> {
         } else {
             self.lift(level, stm)
         }
-    }
-
-    /// An operator on sizes and conditions that the host has: with a number of an iteration it is the same at all positions.
-    fn of_host(&self, stm: &Stm) -> Option<Op> {
-        let (op, args) = size_operator(&stm.exp)?;
-        Some(Op::Prim(op, args.iter().map(|a| self.ex(*a).atom()).collect::<Option<_>>()?))
     }
 
     /// Closes a kernel that stores rows: what comes next may read them.
@@ -424,12 +420,4 @@ fn is_row_literal(stm: &Stm) -> bool {
 fn name_of(exp: &Exp) -> String {
     let text = format!("{exp:?}");
     text.split(['(', ' ', '{']).next().unwrap_or_default().to_string()
-}
-
-/// An operator on sizes and conditions that cannot trap, with its operands.
-pub fn size_operator(exp: &Exp) -> Option<(PrimOp, &[Atom])> {
-    let Exp::Prim(op, args) = exp else { return None };
-    let divides = matches!(op, PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, _));
-    let may_trap = divides && args[1].as_i64().is_none_or(|n| n <= 0);
-    (matches!(op.result(), Prim::I64 | Prim::Bool) && !may_trap).then_some((*op, args))
 }

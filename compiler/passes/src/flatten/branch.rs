@@ -124,8 +124,12 @@ impl Flattener<'_> {
         [then, other]: [&Body; 2],
     ) -> Result {
         let kept = self.kept_in_place(level, stm, [then, other]);
-        let form = |v: &Option<Var>| if v.is_some() { Form::InPlace } else { Form::Packed };
-        let mut forms: Vec<Form> = kept.iter().map(form).collect();
+        let form = |(v, p): (&Option<Var>, &par_ir::core::Param)| match v {
+            Some(_) => Form::InPlace,
+            None if self.own.uniform.contains(&p.var) => Form::Uniform,
+            None => Form::Packed,
+        };
+        let mut forms: Vec<Form> = kept.iter().zip(&stm.pat).map(form).collect();
         let mut arm = |f: &mut Self, body: &Body| {
             f.open_block(|f| {
                 f.stms(level, &body.stms)?;

@@ -17,7 +17,6 @@
 //! form, but rows that the body leaves as they are (a slice of them, what another row was, a
 //! free array) are passed as views. Which they are shows when the body has been flattened: then it is flattened once more.
 
-use super::body::size_operator;
 use super::canonical::{Form, has_view};
 use super::carried::Carried;
 use super::ex::Ex;
@@ -26,9 +25,7 @@ use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
 use par_ir::core::{Body, Exp, LoopForm, Param, Repeat, Stm};
 use par_ir::flat::{self, Op, Ty};
-use par_ir::hash::HashSet;
 use par_ir::prim::{BinOp, CmpOp};
-use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Type, Var};
 use std::rc::Rc;
 
@@ -64,7 +61,9 @@ impl Flattener<'_> {
                 Some(bound) => self.host_for(level, stm, of, (*index, *prim, bound)),
                 None => self.active_loop(level, stm, of),
             },
-            LoopForm::While(cond) if self.shapes.is_root(level) => self.host_while(stm, of, cond),
+            LoopForm::While(cond) if self.shapes.is_root(level) || self.note_uniform(level, of) => {
+                self.host_while(level, stm, of, cond)
+            }
             LoopForm::While(_) => self.active_loop(level, stm, of),
         }
     }
@@ -164,9 +163,7 @@ impl Flattener<'_> {
         (index, prim, bound): (Var, Prim, Atom),
     ) -> Result {
         let state = self.enter_state(level, stm, of, false);
-        if !self.shapes.is_root(level) {
-            self.note_uniform(of, index);
-        }
+        self.note_uniform(level, of);
         let changed = self.changed_in(of.body);
         let ((vars, i, (block, carried)), forms) = self.settled(&state, |f, forms| {
             let vars = f.form_params(level, &state, forms);
@@ -185,37 +182,6 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    /// Notes whole numbers of a loop's state that follow from the number of the iteration and what the host has: sizes of rows that shrink, or grow.
-    fn note_uniform(&mut self, of: Repeat, index: Var) {
-        let bound: HashSet<Var> = of.body.bound().into_iter().collect();
-        let mut states: Vec<usize> = (0..of.params.len())
-            .filter(|k| of.params[*k].0.ty == Type::I64 && self.ex(of.params[*k].1).atom().is_some())
-            .collect();
-        loop {
-            let mut uniform: HashSet<Var> = states.iter().map(|k| of.params[*k].0.var).collect();
-            uniform.insert(index);
-            let is_uniform = |f: &Self, uniform: &HashSet<Var>, a: Atom| match a.var() {
-                Some(v) if bound.contains(&v) || of.params.iter().any(|(p, _)| p.var == v) || v == index => {
-                    uniform.contains(&v)
-                }
-                _ => f.ex(a).atom().is_some(),
-            };
-            for stm in &of.body.stms {
-                if size_operator(&stm.exp)
-                    .is_some_and(|(_, args)| args.iter().all(|a| is_uniform(self, &uniform, *a)))
-                {
-                    uniform.insert(stm.pat[0].var);
-                }
-            }
-            let before = states.len();
-            states.retain(|k| is_uniform(self, &uniform, of.body.results[*k]));
-            if states.len() == before {
-                break;
-            }
-        }
-        self.own.uniform.extend(states.into_iter().map(|k| of.params[k].0.var));
-    }
-
     fn one_iteration(
         &mut self,
         level: LevelId,
@@ -232,9 +198,14 @@ impl Flattener<'_> {
         Ok(self.compacted(level, &body.results, forms, values))
     }
 
-    fn host_while(&mut self, stm: &Stm, of: Repeat, cond: &Body) -> Result {
-        let level = super::nest::ROOT;
-        let state: Vec<Param> = of.params.iter().map(|(p, _)| p.clone()).collect();
+    /// A loop whose condition is the host's. Under a nest it runs if there is a position.
+    fn host_while(&mut self, level: LevelId, stm: &Stm, of: Repeat, cond: &Body) -> Result {
+        let root = self.shapes.is_root(level);
+        let state = match root {
+            true => of.params.iter().map(|(p, _)| p.clone()).collect(),
+            false => self.enter_state(level, stm, of, false),
+        };
+        let n = self.count(level);
         let changed = self.changed_in(of.body);
         let ((vars, test, (block, carried)), forms) = self.settled(&state, |f, forms| {
             let vars = f.form_params(level, &state, forms);
@@ -242,7 +213,12 @@ impl Flattener<'_> {
                 f.adopt(level, &state, forms, &vars);
                 f.stms(level, &cond.stms)?;
                 f.flush();
-                Ok(f.canonical(level, &cond.results))
+                let goes_on = f.host_atom(cond.results[0]);
+                if root {
+                    return Ok(vec![goes_on]);
+                }
+                let any = f.any(n);
+                Ok(vec![f.builder.logic("goes_on", BinOp::And, any, goes_on)])
             })?;
             let mut views = false;
             let iteration = f.carrying(&changed, |f| {

@@ -63,6 +63,7 @@ mod split;
 mod sums;
 mod tape;
 mod trace;
+mod uniform;
 mod update;
 mod versions;
 mod view;
