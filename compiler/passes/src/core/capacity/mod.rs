@@ -22,7 +22,7 @@ use par_ir::growth::Ran;
 use par_ir::hash::HashMap;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::stack::deeper;
-use par_ir::visit::Code;
+use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Prim, Type, Var, Vars, tuning};
 use versions::Versions;
 
@@ -221,8 +221,9 @@ impl Walk<'_> {
     fn results(&mut self, stm: &Stm, exp: Exp, growing: &[Growing], code: &mut Statements) -> Vec<Atom> {
         let fresh: Vec<Param> = stm.pat.iter().map(|p| p.fresh(self.vars)).collect();
         let extended = self.extended(&stm.pat, growing);
-        let pat: Vec<Param> =
-            fresh.iter().zip(&extended).map(|(p, q)| Param { ty: q.ty.clone(), ..*p }).collect();
+        let names: Subst = stm.pat.iter().zip(&fresh).map(|(p, q)| (p.var, q.var.into())).collect();
+        let renamed = |(p, q): (&Param, &Param)| Param { ty: q.ty.substituted(&names), ..*p };
+        let pat: Vec<Param> = fresh.iter().zip(&extended).map(renamed).collect();
         code.bind(pat.clone(), exp);
         let size =
             |p: &Param| growing.iter().find(|g| p.ty.mentions(stm.pat[g.size].var)).map(|g| pat[g.size].var);
