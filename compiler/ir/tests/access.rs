@@ -3,9 +3,10 @@
 use par_ir::access::{Access, Axes, Emit, Extent, Facts, Form, Level, Symbol};
 use par_ir::core::{Body, Exp};
 use par_ir::flat::{Kernel, Op, Program};
+use par_ir::hash::HashMap;
 use par_ir::parse::parse_flat;
 use par_ir::{Atom, Span, Var};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// A function over sizes `n`, `m`, `k`, a descriptor `d` and arrays, with a kernel after other statements.
 struct Example {
@@ -285,7 +286,7 @@ fn forms_are_computed_elsewhere() {
     let access = example.of();
     let column = vars.fresh("column");
     let mut emit = |v: u32| {
-        let names = HashMap::from([(Symbol::Index(1), Atom::Var(column))]);
+        let names = HashMap::from_iter([(Symbol::Index(1), Atom::Var(column))]);
         let (divisions, span) = (&BTreeSet::new(), Span::default());
         let mut to = Emit { vars: &mut vars, divisions, names, stms: vec![], span };
         access.emit(&access.form(Var(v).into()).unwrap(), &mut to).map(|_| to.stms)
@@ -299,7 +300,7 @@ fn forms_are_computed_elsewhere() {
 #[test]
 fn assumed_values_decide_branches() {
     let example = Example::new(STENCIL);
-    let fixed = HashMap::from([(Var(20), par_ir::Scalar::Bool(false))]);
+    let fixed = HashMap::from_iter([(Var(20), par_ir::Scalar::Bool(false))]);
     let access = Access::assuming(example.kernel(), &example.facts, fixed);
     assert_eq!(access.form(Var(23).into()).and_then(|f| f.as_constant()), Some(7));
     let Body { results, .. } = &example.kernel().body;

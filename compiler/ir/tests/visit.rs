@@ -33,7 +33,7 @@ fn free_variables_include_dimensions() {
 fn fresh_copies_share_no_binder() {
     let mut p = parse_core(PROGRAM).unwrap();
     let original = p.funs[0].body.clone();
-    let mut subst = Subst::from([(Var(2), Atom::Const(par_ir::Scalar::F32(2.0)))]);
+    let mut subst = Subst::from_iter([(Var(2), Atom::Const(par_ir::Scalar::F32(2.0)))]);
     let copy = original.refreshed_with(&mut p.vars, &mut subst);
     assert!(copy.bound().iter().all(|v| !original.bound().contains(v)));
     assert_eq!(Vec::from_iter(copy.free()), [Var(0), Var(1)]);
@@ -48,7 +48,7 @@ fn fresh_copies_share_no_binder() {
 #[test]
 fn substitution_reaches_types() {
     let mut p = parse_core(PROGRAM).unwrap();
-    p.funs[0].body.substitute(&Subst::from([(Var(0), Atom::i64(8))]));
+    p.funs[0].body.substitute(&Subst::from_iter([(Var(0), Atom::i64(8))]));
     assert!(print_core(&p).contains("let (ys_4: [8]f32) = map 8i64 (xs_1)"));
 }
 
