@@ -143,3 +143,13 @@ entry main [m] [n] (xss: *[m][n]i32) : [m][n]i32 =
   loop t = xss for i in 1..<m do
     t with [i] = map (\\j -> if j > 0 then t[i - 1, j - 1] + t[i, j] else t[i, j]) (iota n)"
 );
+
+snapshot!(
+    rows_that_shrink_alike,
+    "
+entry main [m] (ts: []f64) (xs: [m]f64) (ys: [m]f64) : []f64 =
+  map (\\t ->
+    let p = loop p = ys for k < m - 1 do
+      tabulate (m - 1 - k) (\\i -> ((t - xs[i + k + 1]) * p[i] + (xs[i] - t) * p[i + 1]) / (xs[i] - xs[i + k + 1]))
+    in p[0]) ts"
+);

@@ -15,7 +15,7 @@ use par_ir::access::{Access, Facts, Form, Level, Symbol};
 use par_ir::build::{Host, Statements};
 use par_ir::core::{Body, Exp, Param};
 use par_ir::effects::Effects;
-use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out, Program, Space, Stm, Ty, VersionChoice};
+use par_ir::flat::{self, Kernel, KernelKind, Op, Out, Program, Space, Stm, Ty, VersionChoice};
 use par_ir::loops::Loop;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Type};
@@ -24,21 +24,7 @@ use par_ir::{Prim, Span, Vars, tuning};
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
-    walk::bodies(program, in_block);
-}
-
-fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {
-    let mut stms = Vec::with_capacity(block.stms.len());
-    for mut stm in std::mem::take(&mut block.stms) {
-        facts.note(&stm);
-        stm.op.for_each_block_mut(|b| in_block(b, facts, vars));
-        let found = if let Op::Kernel(k) = &stm.op { Interchange::of(&stm, k, facts) } else { None };
-        match found {
-            Some(interchange) => stms.extend(interchange.versions(&stm, vars)),
-            None => stms.push(stm),
-        }
-    }
-    block.stms = stms;
+    walk::replace(program, |stm, facts, vars| Some(Interchange::of(stm, facts)?.versions(stm, vars)));
 }
 
 /// A kernel that is to have the other order of its two outer dimensions.
@@ -52,7 +38,8 @@ struct Interchange<'k> {
 }
 
 impl<'k> Interchange<'k> {
-    fn of(stm: &Stm, kernel: &'k Kernel, facts: &Facts) -> Option<Interchange<'k>> {
+    fn of(stm: &'k Stm, facts: &Facts) -> Option<Interchange<'k>> {
+        let Op::Kernel(kernel) = &stm.op else { return None };
         let size = |d: &Dim| if let Dim::Size(n) = d { Some(*n) } else { None };
         let sizes: Vec<Atom> = kernel.space.0.iter().map(size).collect::<Option<_>>()?;
         let (sizes, length) = match (&kernel.kind, &sizes[..]) {

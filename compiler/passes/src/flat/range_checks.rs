@@ -29,18 +29,7 @@ use std::collections::BTreeMap;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
-    walk::bodies(program, in_block);
-}
-
-fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {
-    for mut stm in std::mem::take(&mut block.stms) {
-        facts.note(&stm);
-        stm.op.for_each_block_mut(|b| in_block(b, facts, vars));
-        match two_versions(&stm, facts, vars) {
-            Some(stms) => block.stms.extend(stms),
-            None => block.stms.push(stm),
-        }
-    }
+    walk::replace(program, two_versions);
 }
 
 /// True if a check is in a loop without further ones inside.

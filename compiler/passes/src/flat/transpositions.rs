@@ -13,26 +13,16 @@ use par_ir::Vars;
 use par_ir::access::{Access, Facts, Symbol};
 use par_ir::core::Exp;
 use par_ir::effects::Effects;
-use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Program, Stm};
+use par_ir::flat::{Kernel, KernelKind, Op, Out, Program, Stm};
 use par_ir::ty::Dim;
 use par_ir::visit::Code;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
-    walk::bodies(program, in_block);
-}
-
-fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {
-    let mut stms = Vec::with_capacity(block.stms.len());
-    for mut stm in std::mem::take(&mut block.stms) {
-        facts.note(&stm);
-        stm.op.for_each_block_mut(|b| in_block(b, facts, vars));
-        match &stm.op {
-            Op::Kernel(k) if copies_columns(k, facts) => stms.extend(one_for_each(&stm, k, vars)),
-            _ => stms.push(stm),
-        }
-    }
-    block.stms = stms;
+    walk::replace(program, |stm, facts, vars| match &stm.op {
+        Op::Kernel(k) if copies_columns(k, facts) => Some(one_for_each(stm, k, vars)),
+        _ => None,
+    });
 }
 
 /// True for a map that makes several arrays, all of them transpositions: neighbouring rows have neighbouring elements, those of a row are apart.

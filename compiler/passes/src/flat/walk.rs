@@ -2,7 +2,7 @@
 
 use par_ir::Vars;
 use par_ir::access::Facts;
-use par_ir::flat::{Block, Kernel, Op, Program};
+use par_ir::flat::{Block, Kernel, Op, Program, Stm};
 
 /// Changes the body of every function, from the facts of its arguments.
 pub(crate) fn bodies(program: &mut Program, change: impl Fn(&mut Block, &mut Facts, &mut Vars)) {
@@ -12,6 +12,29 @@ pub(crate) fn bodies(program: &mut Program, change: impl Fn(&mut Block, &mut Fac
         facts.note_arguments(f);
         change(&mut f.body, &mut facts, vars);
     }
+}
+
+/// Replaces statements by others, from the facts of what comes before each.
+pub(crate) fn replace(program: &mut Program, change: impl Fn(&Stm, &Facts, &mut Vars) -> Option<Vec<Stm>>) {
+    bodies(program, |block, facts, vars| replace_in_block(block, facts, vars, &change));
+}
+
+fn replace_in_block(
+    block: &mut Block,
+    facts: &mut Facts,
+    vars: &mut Vars,
+    change: &impl Fn(&Stm, &Facts, &mut Vars) -> Option<Vec<Stm>>,
+) {
+    let mut stms = Vec::with_capacity(block.stms.len());
+    for mut stm in std::mem::take(&mut block.stms) {
+        facts.note(&stm);
+        stm.op.for_each_block_mut(|b| replace_in_block(b, facts, vars, change));
+        match change(&stm, facts, vars) {
+            Some(changed) => stms.extend(changed),
+            None => stms.push(stm),
+        }
+    }
+    block.stms = stms;
 }
 
 /// Changes every kernel, from the facts of what comes before it.
