@@ -152,7 +152,8 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
             lanes /= 2;
         }
     }
-    let straight = is_exact && !shape.loops && 2 * held <= tuning::LANES_REGISTERS_STRAIGHT;
+    let is_mixed = shape.narrowest < shape.widest && 2 * held <= tuning::LANES_REGISTERS_STRAIGHT;
+    let straight = is_exact && !shape.loops && is_mixed;
     if straight
         && width > BYTES
         && lanes == width / widest
@@ -269,6 +270,8 @@ struct Shape<'c> {
     classes: &'c Classes,
     /// Bytes of the widest scalars in vectors.
     widest: usize,
+    /// Bytes of the narrowest ones that are no conditions.
+    narrowest: usize,
     /// The same of those that loops bind: most of the time is spent there.
     widest_in_loops: usize,
     stms: usize,
@@ -284,7 +287,8 @@ struct Shape<'c> {
 impl<'c> Shape<'c> {
     fn new(classes: &'c Classes) -> Shape<'c> {
         let (loops, inside, stores, is_bytes) = (false, false, false, true);
-        Shape { classes, widest: 0, widest_in_loops: 0, stms: 0, loops, inside, stores, is_bytes }
+        let narrowest = usize::MAX;
+        Shape { classes, widest: 0, narrowest, widest_in_loops: 0, stms: 0, loops, inside, stores, is_bytes }
     }
 
     fn body(&mut self, body: &Body) {
@@ -369,6 +373,9 @@ impl<'c> Shape<'c> {
 
     fn widens(&mut self, p: Prim) {
         self.widest = self.widest.max(width(p));
+        if p != Prim::Bool {
+            self.narrowest = self.narrowest.min(width(p));
+        }
         self.is_bytes &= matches!(p, Prim::U8 | Prim::I8);
         if self.inside {
             self.widest_in_loops = self.widest_in_loops.max(width(p));
