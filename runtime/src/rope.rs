@@ -487,7 +487,7 @@ mod tests {
         assert_eq!((rope.count(), rope.get(at + 1)), (1, Some(Scalar::I64(2))));
     }
 
-    /// What was freed may be another array's: an empty row must not keep that, wherever it is.
+    /// An empty row is no use of an array that is allocated at the address where the row began before its own array was freed.
     #[test]
     fn empty_rows_leave_freed_arrays() {
         let mut rope = Rope::new(Prim::I64);
