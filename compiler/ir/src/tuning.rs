@@ -54,14 +54,14 @@ pub const SEQUENTIAL_CONCAT: i64 = 8;
 /// columns of 32 elements took 0.05 of the time.
 pub const POSITIONS_LITTLE: i64 = 4;
 
-// The same on a GPU. On an H100 (132 processors of 2048 threads) a tree of 2^20 calls took 183 ms in 512 threads and 3.8 ms flat, and implicit
-// differences for 256 options 47 ms in a thread each and 1.8 ms flat.
-
 /// Rows of a map whose loops read rows that depend on the inner dimension only, from which on its dimensions are interchanged. Sobol numbers of 8
 /// dimensions took 0.07 to 0.12 of the time with 64 to 20,000 rows, polynomials of degree 8 0.7, 0.65, 0.5 and 0.16 with 16, 20, 40 and 5,000.
 pub const INTERCHANGED: i64 = 16;
 /// Elements of rows that are reduced up to which that pays: longer ones are combined in lanes.
 pub const INTERCHANGED_ROW: i64 = 64;
+
+// The same on a GPU. On an H100 (132 processors of 2048 threads) a tree of 2^20 calls took 183 ms in 512 threads and 3.8 ms flat, and implicit
+// differences for 256 options 47 ms in a thread each and 1.8 ms flat.
 
 /// As [`CALLS`]: enough to keep all threads busy.
 pub const GPU_CALLS: i64 = 1 << 18;

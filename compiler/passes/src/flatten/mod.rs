@@ -172,7 +172,7 @@ struct Own {
     choices: usize,
     /// Parameters of loops that are passed as views.
     views: HashSet<Var>,
-    /// Parameters of loops that are the same at all positions.
+    /// Numbers of loops that are the same at all positions of an iteration.
     uniform: HashSet<Var>,
     /// State that is changed: the versions here.
     carried: carried::Versions,

@@ -25,7 +25,8 @@ impl Flattener<'_> {
         Some(Op::Prim(op, args.iter().map(|a| self.ex(*a).atom()).collect::<Option<_>>()?))
     }
 
-    /// Notes whole numbers of a loop's state that follow from the number of the iteration and what the host has. True if the loop's condition does, too.
+    /// Notes whole numbers of a loop's state, and of its iterations, that follow from the number of the iteration and what the host has. True if the condition does, too: else
+    /// positions end by themselves, and those that go on still have the same numbers.
     pub fn note_uniform(&mut self, level: LevelId, of: Repeat) -> bool {
         if self.shapes.is_root(level) {
             return false;
@@ -41,8 +42,9 @@ impl Flattener<'_> {
             let found = states.iter().map(|k| of.params[*k].0.var).chain(counter).collect();
             let mut uniform = Uniform { flattener: self, inside: &inside, found };
             uniform.body(of.body);
-            let same = states.iter().all(|k| uniform.has(of.body.results[*k]));
-            if same {
+            let before = states.len();
+            states.retain(|k| uniform.has(of.body.results[*k]));
+            if states.len() == before {
                 let goes_on = cond.is_some_and(|cond| {
                     uniform.body(cond);
                     uniform.has(cond.results[0])
@@ -51,9 +53,6 @@ impl Flattener<'_> {
                 self.own.uniform.extend(found);
                 return goes_on;
             }
-            let stay: Vec<bool> = states.iter().map(|k| uniform.has(of.body.results[*k])).collect();
-            let mut stay = stay.into_iter();
-            states.retain(|_| stay.next().unwrap_or(false));
         }
     }
 }

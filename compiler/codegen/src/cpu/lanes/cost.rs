@@ -152,13 +152,9 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
             lanes /= 2;
         }
     }
-    let is_mixed = shape.narrowest < shape.widest && 2 * held <= tuning::LANES_REGISTERS_STRAIGHT;
-    let straight = is_exact && !shape.loops && is_mixed;
-    if straight
-        && width > BYTES
-        && lanes == width / widest
-        && is_cheaper_doubled(classes, bodies[0], lanes, width)
-    {
+    let is_mixed = shape.narrowest < shape.widest && lanes == width / widest && width > BYTES;
+    let may_double = is_exact && !shape.loops && 2 * held <= tuning::LANES_REGISTERS_STRAIGHT;
+    if is_mixed && may_double && is_cheaper_doubled(classes, bodies[0], lanes, width) {
         lanes *= 2;
     }
     let size = Size { lanes, bytes: width };
